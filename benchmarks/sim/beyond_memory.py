@@ -15,7 +15,7 @@ from isthmus.json_text import json_text
 from isthmus.sim.library import Library
 from isthmus.sim.points import Base, SweepPoint, build_points
 from isthmus.sim.store import MemoryStore, Row
-from isthmus.sim.sweep import num_cores, run_sweep
+from isthmus.sim.sweep import Threads, num_cores, run_sweep
 
 LESS_MEMORY = {
     "moe": "48MiB",
@@ -63,8 +63,7 @@ def main() -> None:
         run_sweep(
             points,
             store,
-            run=Library().run,
-            num_threads=num_cores(),
+            runner=Threads(Library().run, num_cores()),
             observer=Progress(),
             should_stop=lambda: False,
         )

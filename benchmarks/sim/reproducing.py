@@ -18,7 +18,7 @@ from isthmus.sim.library import Library
 from isthmus.sim.paper.studies import BANDWIDTHS, BASELINES, VARIANTS, StudyRun, evaluation
 from isthmus.sim.points import SweepPoint
 from isthmus.sim.store import MemoryStore, Row
-from isthmus.sim.sweep import num_cores, run_sweep
+from isthmus.sim.sweep import Threads, num_cores, run_sweep
 
 
 class Silent:
@@ -53,8 +53,7 @@ def main(num_threads: int) -> None:
             run_sweep(
                 points,
                 store,
-                run=library.run,
-                num_threads=num_threads,
+                runner=Threads(library.run, num_threads),
                 observer=Silent(),
                 should_stop=lambda: False,
             )

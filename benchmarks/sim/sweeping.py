@@ -14,7 +14,7 @@ from isthmus.sim.axes import points, read_axes
 from isthmus.sim.library import Library
 from isthmus.sim.points import Base, SweepPoint, build_points
 from isthmus.sim.store import MemoryStore, Row
-from isthmus.sim.sweep import num_cores, run_sweep
+from isthmus.sim.sweep import Threads, num_cores, run_sweep
 
 ROUNDS = 3
 AXES = [
@@ -39,8 +39,7 @@ def seconds(library: Library, num_threads: int, built: list[SweepPoint]) -> tupl
         run_sweep(
             built,
             store,
-            run=library.run,
-            num_threads=num_threads,
+            runner=Threads(library.run, num_threads),
             observer=Silent(),
             should_stop=lambda: False,
         )

@@ -9,7 +9,7 @@ from isthmus.sim.axes import points, read_axes
 from isthmus.sim.points import Base, SweepPoint, build_points
 from isthmus.sim.result import SimulationResult
 from isthmus.sim.store import Row, SweepStore
-from isthmus.sim.sweep import Outcome, run_sweep
+from isthmus.sim.sweep import Outcome, Threads, run_sweep
 
 RunPoint = Callable[[SweepPoint, Callable[[], bool]], SimulationResult]
 
@@ -67,8 +67,7 @@ def sweep(path: Path, on_kept: Callable[[str], None] = lambda _: None) -> Outcom
         return run_sweep(
             POINTS,
             store,
-            run=Runner(),
-            num_threads=1,
+            runner=Threads(Runner(), 1),
             observer=Hearing(),
             should_stop=lambda: False,
         )

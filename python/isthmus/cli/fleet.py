@@ -10,6 +10,8 @@ import typer
 from isthmus.cli.command_group import command_group
 from isthmus.cli.failure import ExitCode
 from isthmus.cli.fleet_bench import bench
+from isthmus.cli.fleet_certificates import certificates
+from isthmus.cli.fleet_sweep import sweep
 from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say
 from isthmus.cli.stdout import print_data
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 fleet = command_group("fleet", "Measure many machines, and find the bad ones and the cause.")
 fleet.command()(bench)
+fleet.command()(sweep)
+fleet.command()(certificates)
 
 
 class FleetFormat(StrEnum):

@@ -1,7 +1,6 @@
 """`isthmus fleet bench`."""
 
 import sys
-from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +9,13 @@ import typer
 
 from isthmus.cli.completing import complete_suites
 from isthmus.cli.failure import ExitCode
+from isthmus.cli.fleet_places import (
+    HostsOption,
+    PythonOption,
+    SchedulerOption,
+    WorkersOption,
+    place_of,
+)
 from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
@@ -20,12 +26,10 @@ from isthmus.spelling import counted
 from isthmus.suggest import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from isthmus.fleet.collecting import Collected, Collector, Nodes
+    from isthmus.fleet.collecting import Collected
     from isthmus.fleet.task import Task
-
-_PLACES = ("--workers", "--scheduler", "--hosts")
 
 
 def bench(
@@ -61,24 +65,10 @@ def bench(
             help="Of each node, as for isthmus bench.  [default: each of its GPUs]",
         ),
     ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, max=256, help="Workers on this machine.  [default: 1]"),
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="A scheduler of Dask: tls://HOST:PORT."),
-    ] = None,
-    hosts: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Hosts to be reached by SSH, one a line."),
-    ] = None,
-    python: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PATH", help="The Python with isthmus on these hosts.  [default: this one]"
-        ),
-    ] = None,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+    hosts: HostsOption = None,
+    python: PythonOption = None,
     repeat: Annotated[
         int, typer.Option(metavar="N", min=1, max=1000, help="Runs of each GPU.")
     ] = 3,
@@ -120,20 +110,10 @@ def bench(
     del debug  # its callback has stored it
     from isthmus.cli.asked import sizes_of, tests_of
     from isthmus.fleet.collecting import Collector, Wish
-    from isthmus.fleet.dask_nodes import check_dask
     from isthmus.query.asking import check_queries
     from isthmus.query.store import Arriving, Store
 
-    given = [
-        name
-        for name, value in zip(_PLACES, (workers, scheduler, hosts), strict=True)
-        if value is not None
-    ]
-    if len(given) > 1:
-        raise UsageError(f"{given[0]} and {given[1]} are two places", hint="choose one of them")
-    if python is not None and hosts is None:
-        raise UsageError("--python is for --hosts", hint="isthmus fleet bench --hosts hosts.txt")
-    check_dask()
+    place = place_of(workers, scheduler, hosts, python, usual_workers=1)
     check_queries()
     # What no node could carry out is refused here.
     tests_of(tests or (), (), suites or (), RunFormat.TEXT)
@@ -142,45 +122,21 @@ def bench(
     task = task.model_copy(update={"at_once": all_at_once, "timeout_s": timeout})
     wish = Wish(task=task, repeats=repeat, stagger_s=stagger)
     folder = output or _new_folder()
-
     store = Store(folder)
     arriving = Arriving(store)
-
-    def collector(nodes: "Nodes") -> "Collector":
-        return Collector(nodes=nodes, folder=folder, wish=wish, say=say_lines, kept=arriving.add)
-
-    with ExitStack() as stack:
-        nodes, missing = _nodes(stack, workers or 1, scheduler, hosts, python)
+    with place.nodes() as (nodes, missing):
         say(f"measuring {counted(len(nodes.names()), 'node')} into {folder}")
-        collected = _collected(collector(nodes), missing)
+        collector = Collector(
+            nodes=nodes, folder=folder, wish=wish, say=say_lines, kept=arriving.add
+        )
+        for node, why in missing.items():
+            collector.missing(node, why)
+        collected = collector.collect()
     arriving.flush()
     for complaint in store.complaints:
         say_lines(f"store: {one_line(complaint)}")
     say(f"{counted(collected.runs, 'run')} in {folder}; {collected.attempts} left none")
     raise typer.Exit(_verdict(folder, collected))
-
-
-def _nodes(
-    stack: ExitStack, workers: int, scheduler: str | None, hosts: Path | None, python: str | None
-) -> "tuple[Nodes, Mapping[str, str]]":
-    """Start or find the nodes; with why hosts are missing."""
-    from isthmus.fleet.dask_nodes import local_nodes, nodes_of
-
-    if hosts is not None:
-        from isthmus.fleet.hosts import read_hosts
-        from isthmus.fleet.ssh_nodes import ssh_nodes
-
-        found = stack.enter_context(ssh_nodes(read_hosts(hosts), python or sys.executable))
-        return found.nodes, found.missing
-    if scheduler is not None:
-        return stack.enter_context(nodes_of(scheduler)), {}
-    return stack.enter_context(local_nodes(workers)), {}
-
-
-def _collected(collector: "Collector", missing: "Mapping[str, str]") -> "Collected":
-    for node, why in missing.items():
-        collector.missing(node, why)
-    return collector.collect()
 
 
 def _task(

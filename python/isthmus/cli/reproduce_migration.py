@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from isthmus.cli.failure import Stopped
-from isthmus.cli.sim_sweep import JobsOption
+from isthmus.cli.sim_sweep import JobsOption, Runners, here
 from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
@@ -105,7 +105,7 @@ def partial_page_migration(
     width = columns_of(sys.stdout)
     printed = scores_text(found.scores, found.evaluation, output_format, width=width)
     if output is not None and grid:
-        combinations = _run_grid(output, jobs, found.seconds_per_run)
+        combinations = run_grid(output, lambda: here(jobs), found.seconds_per_run)
         if output_format is Format.TEXT:
             printed += f"\n{summary_text(combinations, width=width)}"
     print_data(printed)
@@ -147,7 +147,7 @@ def evaluate(file: Path | None, jobs: int | None, num_seeds: int = 1) -> Evaluat
     points = list({run.point.key: run.point for run in runs}.values())
     expected = _EXPECTED_S + (num_seeds - 1) * _EXPECTED_MORE_S
     say(f"reproducing {NAME}: {counted(len(points), 'simulation')}, about {expected} s")
-    finished = _run(points, file, jobs)
+    finished = _run(points, file, lambda: here(jobs))
     found = Evaluation(runs, finished.rows)
     return Evaluated(list(score_all(found)), found, finished.seconds_per_run)
 
@@ -198,15 +198,14 @@ class _Finished(NamedTuple):
 def _run(
     points: "Sequence[SweepPoint]",
     file: Path | None,
-    jobs: int | None,
+    runners: Runners,
     seconds_per_run: float | None = None,
 ) -> _Finished:
     """Run points, except those that are in the file already."""
     from isthmus.cli.interrupt import stop_on_interrupt
     from isthmus.cli.sim_progress import sweep_progress
-    from isthmus.sim.library import Library
     from isthmus.sim.store import MemoryStore, SweepStore
-    from isthmus.sim.sweep import num_cores, run_sweep
+    from isthmus.sim.sweep import run_sweep
 
     keys = [point.key for point in points]
     store = SweepStore(file, "the paper's evaluation", keys) if file else MemoryStore()
@@ -214,14 +213,14 @@ def _run(
     if seconds_per_run is not None:
         num_to_run = sum(key not in store for key in keys)
         say(f"{counted(num_to_run, 'run')}: about {num_to_run * seconds_per_run / 60:.0f} minutes")
-    with stop_on_interrupt(say) as should_stop, store, sweep_progress() as observer:
+    with (
+        stop_on_interrupt(say) as should_stop,
+        runners() as runner,
+        store,
+        sweep_progress() as observer,
+    ):
         outcome = run_sweep(
-            points,
-            store,
-            run=Library().run,
-            num_threads=jobs or num_cores(),
-            observer=observer,
-            should_stop=should_stop,
+            points, store, runner=runner, observer=observer, should_stop=should_stop
         )
     seconds = time.monotonic() - begun
     num_run = outcome.num_finished - outcome.num_reused
@@ -250,14 +249,24 @@ def _write(output: Path, texts: "dict[str, str]", drawn: "Evaluation | None") ->
         say(f"written: {counted(len(files), 'picture')} in {output}")
 
 
-def _run_grid(output: Path, jobs: int | None, seconds_per_run: float | None) -> "Found":
-    """Run every combination, and write them and their summary to files."""
+def run_grid(output: Path, runners: Runners, seconds_per_run: float | None = None) -> "Found":
+    """
+    Run every combination, and write them and their summary to files.
+
+    Args:
+        output: Their folder, which exists.
+        runners: What runs them.
+        seconds_per_run: What each takes, if that is known.
+
+    Raises:
+        Stopped: Ctrl-C ended it.
+    """
     from isthmus.files.whole import write_whole
     from isthmus.sim.paper.grid import combinations, grid_csv, grid_points
     from isthmus.sim.paper.grid_summary import summary_text
 
     points = grid_points()
-    finished = _run(points, output / "grid.parquet", jobs, seconds_per_run)
+    finished = _run(points, output / "grid.parquet", runners, seconds_per_run)
     found = combinations(points, finished.rows)
     for name, text in {"grid.csv": grid_csv(found), "grid.txt": summary_text(found)}.items():
         say_lines(f"written: {write_whole(output / name, text)}")

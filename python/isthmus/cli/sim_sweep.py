@@ -1,5 +1,7 @@
 """`isthmus sim sweep`."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,9 +18,9 @@ if TYPE_CHECKING:
 
     from isthmus.sim.axes import Axis
     from isthmus.sim.points import Base
-    from isthmus.sim.sweep import Outcome
+    from isthmus.sim.sweep import Outcome, PointRunner
 
-_AxesOption = Annotated[
+AxesOption = Annotated[
     list[str],
     typer.Option(
         "-a",
@@ -28,7 +30,7 @@ _AxesOption = Annotated[
         "(powers of two), workload=bfs,lps. May be repeated: all combinations are run.",
     ),
 ]
-_PolicyOption = Annotated[
+PolicyOption = Annotated[
     str, typer.Option("-p", "--policy", metavar="NAME", help="The policy, if it isn't an axis.")
 ]
 _FileOption = Annotated[
@@ -45,9 +47,9 @@ def sweep(
         str | None, typer.Argument(metavar="[WORKLOAD|TRACE]", help="Needed if it isn't an axis.")
     ] = None,
     *,
-    axes: _AxesOption,
+    axes: AxesOption,
     output: _FileOption,
-    policy: _PolicyOption = "ranges",
+    policy: PolicyOption = "ranges",
     machine: MachineOption = "paper-gtx480",
     settings: SettingsOption = None,
     seed: SeedOption = 0,
@@ -76,7 +78,30 @@ def sweep(
         seed=seed,
         settings=read_assignments(settings or []),
     )
-    outcome = _sweep(base, read_axes(axes), output, jobs)
+    sweep_into(output, base, read_axes(axes), lambda: here(jobs))
+
+
+Runners = Callable[[], AbstractContextManager["PointRunner"]]
+"""Starts what runs points, and ends it."""
+
+
+def here(jobs: int | None) -> "AbstractContextManager[PointRunner]":
+    """Run points in threads of this process; None: one for each core."""
+    from isthmus.sim.library import Library
+    from isthmus.sim.sweep import Threads, num_cores
+
+    return nullcontext(Threads(Library().run, jobs or num_cores()))
+
+
+def sweep_into(output: Path, base: "Base", axes: "Sequence[Axis]", runners: Runners) -> None:
+    """
+    Run a sweep, and say what became of it.
+
+    Raises:
+        Stopped: Ctrl-C ended it.
+        Exit: Points failed.
+    """
+    outcome = _sweep(base, axes, output, runners)
     say_lines(_summary(outcome, output))
     if outcome.num_finished < outcome.num_points:
         raise Stopped
@@ -84,29 +109,26 @@ def sweep(
         raise typer.Exit(ExitCode.ERROR)
 
 
-def _sweep(base: "Base", axes: "Sequence[Axis]", output: Path, jobs: int | None) -> "Outcome":
+def _sweep(base: "Base", axes: "Sequence[Axis]", output: Path, runners: Runners) -> "Outcome":
     from isthmus.cli.interrupt import stop_on_interrupt
     from isthmus.cli.sim_progress import sweep_progress
     from isthmus.sim.axes import points
-    from isthmus.sim.library import Library
     from isthmus.sim.points import build_points
     from isthmus.sim.running import check_workload
     from isthmus.sim.store import SweepStore
-    from isthmus.sim.sweep import num_cores, run_sweep, sweep_identity
+    from isthmus.sim.sweep import run_sweep, sweep_identity
 
     built = build_points(base, points(axes))
     for point in {(one.workload, *one.setup.sizes.items()): one for one in built}.values():
         check_workload(point.workload, point.setup.sizes)
     store = SweepStore(output, sweep_identity(base, axes), [point.key for point in built])
-    with stop_on_interrupt(say) as should_stop, store, sweep_progress() as observer:
-        return run_sweep(
-            built,
-            store,
-            run=Library().run,
-            num_threads=jobs or num_cores(),
-            observer=observer,
-            should_stop=should_stop,
-        )
+    with (
+        stop_on_interrupt(say) as should_stop,
+        runners() as runner,
+        store,
+        sweep_progress() as observer,
+    ):
+        return run_sweep(built, store, runner=runner, observer=observer, should_stop=should_stop)
 
 
 def _summary(outcome: "Outcome", output: Path) -> str:

@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
@@ -20,6 +20,7 @@ from isthmus.errors import UsageError
 from isthmus.files.folder import make_folder
 from isthmus.files.whole import whole_file, write_whole
 from isthmus.fleet.attempt import Attempt, Outcome
+from isthmus.fleet.clocks import difference
 from isthmus.fleet.task import Answer, Answers, Task
 from isthmus.json_text import json_text
 from isthmus.run.folder import FileKind
@@ -95,6 +96,7 @@ class _Asked:
     node: str
     task: Task | None
     deadline: float
+    asked_at: datetime
 
 
 @dataclass(kw_only=True)
@@ -109,6 +111,7 @@ class Collector:
         say: Gets a line about each thing that happens.
         kept: Gets each run that was kept, with its file.
         clock: Gives the time in seconds.
+        now: Gives the time of day.
     """
 
     nodes: Nodes
@@ -117,9 +120,11 @@ class Collector:
     say: Callable[[str], None]
     kept: Callable[[Path, Run], None] = lambda *_: None
     clock: Callable[[], float] = time.monotonic
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
     _asked: dict[int, _Asked] = field(default_factory=dict)
     _waiting: dict[str, deque[Task]] = field(default_factory=dict)
     _collected: Collected = field(default_factory=Collected)
+    _odd_clocks: set[str] = field(default_factory=set)
 
     def collect(self) -> Collected:
         """
@@ -149,7 +154,7 @@ class Collector:
         deadline = self.clock() + delay_s + seconds + GRACE_S
         text = task.model_dump_json() if task else ""
         question = self.nodes.ask(node, function, text)
-        self._asked[question] = _Asked(node=node, task=task, deadline=deadline)
+        self._asked[question] = _Asked(node=node, task=task, deadline=deadline, asked_at=self.now())
 
     def _answered(self, question: int, answer: str | BaseException) -> None:
         asked = self._asked.pop(question, None)
@@ -160,7 +165,7 @@ class Collector:
         elif asked.task is None:
             self._diagnosed(asked.node, answer)
         else:
-            self._measured(asked.node, asked.task, answer)
+            self._measured(asked, asked.task, answer)
 
     def _diagnosed(self, node: str, text: str) -> None:
         diagnosis = self._diagnosis(node, text)
@@ -206,17 +211,19 @@ class Collector:
             task = self._waiting[node].popleft()
             self._ask(node, "measure", task, task.timeout_s)
 
-    def _measured(self, node: str, task: Task, text: str) -> None:
+    def _measured(self, asked: _Asked, task: Task, text: str) -> None:
+        node = asked.node
         try:
             answers = Answers.model_validate_json(text).answers
         except ValidationError as cause:
             self._attempt(node, None, task.number, Outcome.GARBAGE, one_line(first_fault(cause)))
             answers = []
         for answer in answers:
-            self._keep(node, task, answer)
+            self._keep(asked, task, answer)
         self._next(node)
 
-    def _keep(self, node: str, task: Task, answer: Answer) -> None:
+    def _keep(self, asked: _Asked, task: Task, answer: Answer) -> None:
+        node = asked.node
         if answer.outcome is not None:
             found = (answer.outcome, answer.reason, answer.exit_code)
             self._attempt(node, answer.device, task.number, *found)
@@ -235,6 +242,15 @@ class Collector:
         self.kept(path, run)
         self._collected.runs += 1
         self.say(f"{node}, {_which(answer.device)}: run {task.number} of {self.wish.repeats}")
+        self._compare_clocks(node, difference(run, asked.asked_at, self.now()))
+
+    def _compare_clocks(self, node: str, ahead: timedelta) -> None:
+        """Say once of a node that its clock differs: its runs have its own times."""
+        if ahead and node not in self._odd_clocks:
+            self._odd_clocks.add(node)
+            which = "ahead of" if ahead > timedelta() else "behind"
+            seconds = abs(ahead).total_seconds()
+            self.say(f"{node}: its clock is {seconds:.0f} s or more {which} this machine's")
 
     def _give_up_late(self) -> None:
         now = self.clock()

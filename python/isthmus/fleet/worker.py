@@ -20,11 +20,19 @@ from isthmus.suggest import one_line
 _DOCTOR_TIMEOUT_S = 120.0
 _NO_DEVICE = 4
 _MAX_REASON = 400
-# The program, in a process that Ctrl-C ends although the worker above it ignores that.
-_PROGRAM = (
-    "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    "from isthmus.cli.startup import main; sys.exit(main())"
-)
+# The program, in a process that Ctrl-C ends although the worker above it ignores that. The kernel
+# kills it when the worker's thread that waits for it ends, which it does only with the worker (1:
+# PR_SET_PDEATHSIG of prctl.h). A worker that has ended before is no parent any more.
+_PROGRAM = """
+import ctypes, os, signal, sys
+if ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGKILL, 0, 0, 0) != 0:
+    sys.exit(f"prctl: {os.strerror(ctypes.get_errno())}")
+if os.getppid() != int(sys.argv.pop(1)):
+    sys.exit("the worker has ended")
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from isthmus.cli.startup import main
+sys.exit(main())
+"""
 # Dask sets these for its own sake. They would change what allocations and threads cost.
 _OF_DASK = ("MALLOC_TRIM_THRESHOLD_", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
@@ -123,7 +131,7 @@ def _run(arguments: Sequence[str], timeout_s: float) -> "subprocess.CompletedPro
     environment = {name: value for name, value in os.environ.items() if name not in _OF_DASK}
     try:
         return subprocess.run(  # noqa: S603 - this program, with arguments that `Task` allows
-            [sys.executable, "-c", _PROGRAM, *arguments],
+            [sys.executable, "-c", _PROGRAM, str(os.getpid()), *arguments],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=timeout_s,

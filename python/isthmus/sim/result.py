@@ -199,3 +199,26 @@ def _utilisation(native: "_native.SimUtilisation", total_ps: int) -> LinkUtilisa
         to_gpu=np.array(native.to_gpu_ps[:num_bins], dtype=np.float64) / native.bin_ps,
         to_cpu=np.array(native.to_cpu_ps[:num_bins], dtype=np.float64) / native.bin_ps,
     )
+
+
+def empty_result() -> SimulationResult:
+    """Give a result of zeros: it has the names and types of all numbers."""
+    none = np.zeros(0)
+    return SimulationResult(
+        modelled=True,
+        total_ps=0,
+        least_ps=0,
+        copy_ps=0,
+        kernel_ps=0,
+        launch_ps=np.zeros((0, 2), dtype=np.uint64),
+        stall_ps=dict.fromkeys(_STALLS, 0),
+        traffic_bytes=dict.fromkeys(_TRAFFIC, 0),
+        tlb=dict.fromkeys(_TLB, 0),
+        caches=dict.fromkeys(_CACHES, 0),
+        counts=dict.fromkeys(_COUNTS, 0),
+        ranges_per_page=np.zeros(0, dtype=np.uint64),
+        accessed_share=0.0,
+        link=LinkUtilisation(bin_seconds=0.0, to_gpu=none, to_cpu=none),
+        link_busy_ps=(0, 0),
+        event_digest=0,
+    )

@@ -1,4 +1,4 @@
-"""Runs many points on all cores, in any order, and keeps each as soon as it is finished."""
+"""Runs many points, in any order and anywhere, and keeps each as soon as it is finished."""
 
 import hashlib
 import json
@@ -22,6 +22,19 @@ if TYPE_CHECKING:
 _PATIENCE_S = 0.1
 RunPoint = Callable[[SweepPoint, Callable[[], bool]], "SimulationResult"]
 """Runs a point; the function returns whether to continue."""
+
+
+class PointRunner(Protocol):
+    """Runs points: here or elsewhere, several at a time."""
+
+    def finished(
+        self, points: Sequence[SweepPoint], should_stop: Callable[[], bool]
+    ) -> Iterator[tuple[SweepPoint, Row]]:
+        """
+        Yield points with their numbers as they finish, until all have or `should_stop` is true.
+
+        A point's numbers depend on nothing but the point. If it fails, they are its error.
+        """
 
 
 class Observer(Protocol):
@@ -65,29 +78,25 @@ def run_sweep(
     points: Sequence[SweepPoint],
     store: SweepStore,
     *,
-    run: RunPoint,
-    num_threads: int,
+    runner: PointRunner,
     observer: Observer,
     should_stop: Callable[[], bool],
 ) -> Outcome:
     """
-    Run the points that aren't finished, as many at a time as there are threads.
-
-    The simulator releases the GIL, so threads of one process use all cores and share the traces.
-    If a point fails, its row has the error, and the others continue.
+    Run the points that aren't finished. If one fails, its row has the error; the others continue.
 
     Args:
         points: What to run.
         store: Open; has the finished points, and gets the new ones.
-        run: Runs one.
-        num_threads: At least 1.
+        runner: Runs them.
         observer: Is told about each, from the calling thread.
         should_stop: Whether to begin no more, and to abandon those that are running.
     """
     todo = [point for point in points if point.key not in store]
     num_reused = len(points) - len(todo)
     num_finished = num_reused
-    for point, row in _finished(todo, run, num_threads, should_stop):
+    for point, numbers in runner.finished(todo, should_stop):
+        row = {**columns_of(point), **numbers}
         store.add(point.key, row)
         num_finished += 1
         observer.point_finished(num_finished, len(points), point, row)
@@ -100,34 +109,51 @@ def run_sweep(
     )
 
 
-def _finished(
-    points: Sequence[SweepPoint], run: RunPoint, num_threads: int, should_stop: Callable[[], bool]
-) -> Iterator[tuple[SweepPoint, Row]]:
-    """Yield points as they finish, until all are finished or `should_stop` is true."""
-    stopped = threading.Event()
-    waiting = iter(points)
-    under_way: dict[Future[SimulationResult], SweepPoint] = {}
+class Threads:
+    """
+    Runs points in threads of this process.
 
-    def begin() -> None:
-        for point in waiting:
-            under_way[pool.submit(run, point, lambda: not stopped.is_set())] = point
-            # One more than threads, so that no thread waits for this one.
-            if len(under_way) > num_threads:
-                return
+    The simulator releases the GIL, so they use all cores; and they share the traces.
+    """
 
-    with ThreadPoolExecutor(num_threads) as pool:
-        try:
-            begin()
-            while under_way and not should_stop():
-                done, _ = wait(under_way, _PATIENCE_S, FIRST_COMPLETED)
-                for future in done:
-                    point = under_way.pop(future)
-                    yield point, {**columns_of(point), **_numbers_of(future)}
+    def __init__(self, run: RunPoint, num_threads: int) -> None:
+        """
+        Use some threads.
+
+        Args:
+            run: Runs one point.
+            num_threads: At least 1.
+        """
+        self._run = run
+        self._num_threads = num_threads
+
+    def finished(
+        self, points: Sequence[SweepPoint], should_stop: Callable[[], bool]
+    ) -> Iterator[tuple[SweepPoint, Row]]:
+        """Yield points with their numbers as they finish, until all have or it should stop."""
+        stopped = threading.Event()
+        waiting = iter(points)
+        under_way: dict[Future[SimulationResult], SweepPoint] = {}
+
+        def begin() -> None:
+            for point in waiting:
+                under_way[pool.submit(self._run, point, lambda: not stopped.is_set())] = point
+                # One more than threads, so that no thread waits for this one.
+                if len(under_way) > self._num_threads:
+                    return
+
+        with ThreadPoolExecutor(self._num_threads) as pool:
+            try:
                 begin()
-        finally:
-            stopped.set()
-            for future in under_way:
-                future.cancel()
+                while under_way and not should_stop():
+                    done, _ = wait(under_way, _PATIENCE_S, FIRST_COMPLETED)
+                    for future in done:
+                        yield under_way.pop(future), _numbers_of(future)
+                    begin()
+            finally:
+                stopped.set()
+                for future in under_way:
+                    future.cancel()
 
 
 def columns_of(point: SweepPoint) -> Row:

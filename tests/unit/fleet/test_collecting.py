@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from fakes import runs
 from isthmus.fleet.attempt import Outcome, read_attempt
+from isthmus.fleet.check import check_fleet
 from isthmus.fleet.collecting import GRACE_S, Collected, Collector, Wish
+from isthmus.fleet.measured import read_fleet
 from isthmus.fleet.task import Answer, Answers, Task
 from isthmus.run.folder import FileKind, files_of
 from isthmus.run.store import run_text
@@ -35,6 +38,7 @@ class PlayedNodes:
         self.forgotten: list[int] = []
         self.lost: set[str] = set()
         self.now = 0.0
+        self.time_of_day = runs.run().run.finished_at
         self._ready: list[tuple[int, str | BaseException]] = []
         self._last = 0
 
@@ -88,6 +92,7 @@ def collect(
         wish=wanted or wish(),
         say=said.append,
         clock=lambda: nodes.now,
+        now=lambda: nodes.time_of_day,
     )
     return collector.collect(), said
 
@@ -224,3 +229,44 @@ def test_a_host_that_could_not_be_reached_leaves_a_note(tmp_path: Path) -> None:
     )
     collector.missing("gone", "ssh ended with exit code 255")
     assert outcomes(tmp_path, "gone") == [(Outcome.WORKER_LOST, "ssh ended with exit code 255")]
+
+
+def dated(text: str, ahead: timedelta) -> str:
+    run = runs.run()
+    times = {"started_at": run.run.started_at + ahead, "finished_at": run.run.finished_at + ahead}
+    other = run.model_copy(update={"run": run.run.model_copy(update=times)})
+    return text.replace(json.dumps(run_text(run)), json.dumps(run_text(other)))
+
+
+@pytest.mark.parametrize(
+    ("hours", "said"), [(1.0, "ahead of"), (-2.0, "behind"), (0.0, ""), (0.01, "")]
+)
+def test_a_clock_that_differs_is_said_once_and_the_runs_are_kept(
+    tmp_path: Path, hours: float, said: str
+) -> None:
+    def reply(node: str, task: Task) -> str:
+        return dated(good(node, task), timedelta(hours=hours if node == "odd" else 0))
+
+    collected, lines = collect(tmp_path, PlayedNodes(["odd", "other"], reply))
+    assert (collected.runs, collected.attempts) == (8, 0)
+    found = [line for line in lines if "clock" in line]
+    assert len(found) == bool(said)
+    assert all(line.startswith("odd: its clock is ") and said in line for line in found)
+
+
+def test_clocks_that_differ_change_no_verdict(tmp_path: Path) -> None:
+    def reply(node: str, task: Task) -> str:
+        text = good(node, task).replace("GPU-00000000", f"GPU-0000000{node[-1]}")
+        return dated(text, timedelta(days=9)) if node == "n3" else text
+
+    collect(tmp_path, PlayedNodes([f"n{number}" for number in range(6)], reply), wish())
+    health = check_fleet(read_fleet(files_of(tmp_path)))
+    assert health.bad == []
+
+
+def test_two_nodes_that_answer_for_one_gpu_are_named(tmp_path: Path) -> None:
+    collect(tmp_path, PlayedNodes(["a", "b"], good), wish(devices=["0"]))
+    health = check_fleet(read_fleet(files_of(tmp_path)))
+    findings = {one.node: one.findings for one in health.patients}
+    for node in ("a", "b"):
+        assert "one GPU was measured as a and b at the same time" in findings[node]

@@ -11,14 +11,16 @@ import pytest
 pytest.importorskip("distributed", reason="isthmus[scale] is not installed")
 
 from isthmus.errors import Unavailable, UsageError
-from isthmus.fleet import dask_nodes
+from isthmus.fleet import dask_clients
 from isthmus.fleet.attempt import Outcome, read_attempt
 from isthmus.fleet.check import check_fleet
 from isthmus.fleet.collecting import Collector, Wish
-from isthmus.fleet.dask_nodes import DaskNodes, check_address, introductions, local_nodes, nodes_of
+from isthmus.fleet.dask_clients import check_address
+from isthmus.fleet.dask_nodes import DaskNodes, local_nodes, nodes_of
 from isthmus.fleet.health import Verdict
+from isthmus.fleet.introductions import introductions
 from isthmus.fleet.measured import read_fleet
-from isthmus.fleet.ssh_nodes import ssh_nodes
+from isthmus.fleet.ssh_workers import ssh_workers
 from isthmus.fleet.task import Introduction, Task
 from isthmus.run.folder import FileKind, files_of
 
@@ -146,13 +148,13 @@ def test_hosts_are_reached_by_ssh_and_one_that_is_not_is_a_result(
     ssh.write_text(_SSH)
     ssh.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    with ssh_nodes(["user@good", "bad"], sys.executable) as found:
-        assert found.nodes.names() == ["good"]
+    with ssh_workers(["user@good", "bad"], sys.executable) as found:
+        assert list(found.addresses) == ["good"]
         assert dict(found.missing) == {
             "bad": "ssh ended with exit code 255: ssh: connect to host bad: Connection refused"
         }
         Collector(
-            nodes=found.nodes,
+            nodes=DaskNodes(found.client, found.addresses),
             folder=tmp_path / "fleet",
             wish=Wish(task=TASK, repeats=1),
             say=lambda _: None,
@@ -186,7 +188,7 @@ def test_an_address_that_others_could_read_is_refused(address: str, said: str) -
 def test_a_scheduler_that_does_not_answer_is_a_clear_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(dask_nodes, "_CONNECT_S", 0.1)
+    monkeypatch.setattr(dask_clients, "_CONNECT_S", 0.1)
     with (
         pytest.raises(UsageError, match=r"no scheduler answers at tcp://127.0.0.1:1"),
         nodes_of("tcp://127.0.0.1:1"),
@@ -223,4 +225,4 @@ def test_workers_of_another_version_are_refused_and_named(answer: object, said: 
 def test_without_dask_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(Unavailable, match=r"pip install 'isthmus\[scale\]'"):
-        dask_nodes.check_dask()
+        dask_clients.check_dask()

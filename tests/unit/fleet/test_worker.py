@@ -1,4 +1,9 @@
 import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
@@ -82,3 +87,59 @@ def test_a_measurement_that_takes_too_long_is_ended() -> None:
 @pytest.mark.native
 def test_a_node_diagnoses_itself() -> None:
     assert json.loads(worker.diagnose(""))["checks"]
+
+
+# A worker of its own: it starts a measurement that takes long.
+_LONG = """
+import sys
+from isthmus.fleet import worker
+worker.measure(sys.argv[1])
+"""
+
+
+def children(process: int) -> list[int]:
+    threads = Path(f"/proc/{process}/task").iterdir()
+    return [int(pid) for one in threads for pid in (one / "children").read_text("ascii").split()]
+
+
+def runs(process: int) -> bool:
+    """Whether a process measures; one that nobody has waited for does not."""
+    try:
+        status = Path(f"/proc/{process}/stat").read_text("ascii")
+    except OSError:
+        return False
+    return status.rpartition(")")[2].split()[0] not in {"Z", "X"}
+
+
+def when(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end
+
+
+@pytest.mark.native
+def test_a_measurement_ends_with_a_worker_that_is_killed() -> None:
+    # All of it takes minutes.
+    task = ONE.model_copy(update={"tests": ["*"], "sizes": None, "quick": False})
+    command = [sys.executable, "-c", _LONG, task.model_dump_json()]
+    with subprocess.Popen(command) as worker_process:
+        when(lambda: bool(children(worker_process.pid)))
+        (measuring,) = children(worker_process.pid)
+        # It is the program by now: it has opened the extension module.
+        when(lambda: "_native" in Path(f"/proc/{measuring}/maps").read_text("ascii"))
+        assert runs(measuring)
+        worker_process.kill()
+        worker_process.wait()
+        when(lambda: not runs(measuring))
+
+
+@pytest.mark.native
+def test_a_measurement_whose_worker_has_ended_before_it_began_does_not_begin() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", worker._PROGRAM, "1", "--version"],  # noqa: SLF001 - as it is run
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "the worker has ended\n"

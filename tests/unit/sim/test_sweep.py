@@ -12,7 +12,7 @@ from isthmus.sim.axes import points, read_axes
 from isthmus.sim.points import Base, SweepPoint, build_points
 from isthmus.sim.result import SimulationResult
 from isthmus.sim.store import MemoryStore, Row, SweepStore
-from isthmus.sim.sweep import Outcome, num_cores, run_sweep, sweep_identity
+from isthmus.sim.sweep import Outcome, Threads, num_cores, run_sweep, sweep_identity
 
 BASE = Base(workload="bfs", machine="paper-gtx480", policy="ranges", seed=0, settings={})
 AXES = read_axes(["seed=0..7", "link.bandwidth=16GB/s,32GB/s"])
@@ -30,8 +30,7 @@ def sweep(
         return run_sweep(
             POINTS,
             store,
-            run=run,
-            num_threads=num_threads,
+            runner=Threads(run, num_threads),
             observer=Listener(),
             should_stop=should_stop,
         )
@@ -189,8 +188,7 @@ def test_the_observer_hears_of_each_point_in_turn() -> None:
         run_sweep(
             POINTS,
             store,
-            run=Runner(),
-            num_threads=3,
+            runner=Threads(Runner(), 3),
             observer=listener,
             should_stop=lambda: False,
         )

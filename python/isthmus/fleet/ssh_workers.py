@@ -1,5 +1,5 @@
 """
-Nodes that are reached by SSH: a worker of Dask on each, and nothing open to the network.
+Hosts that are reached by SSH: a worker of Dask on each, and nothing open to the network.
 
 The scheduler listens on this machine's loopback, each worker on its own node's. `ssh` forwards a
 port in both directions, so that all traffic is in its encrypted connection. The user's own
@@ -17,13 +17,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from isthmus.fleet.dask_nodes import (
-    UNSEEN,
-    DaskNodes,
-    check_dask,
-    introductions,
-    loopback_cluster,
-)
+from isthmus.fleet.dask_clients import UNSEEN, check_dask, loopback_cluster
+from isthmus.fleet.introductions import introductions
 from isthmus.suggest import one_line
 
 if TYPE_CHECKING:
@@ -36,27 +31,32 @@ _MAX_REASON = 400
 
 
 @dataclass(frozen=True, kw_only=True)
-class SshNodes:
+class SshWorkers:
     """
     What became of some hosts.
 
     Attributes:
-        nodes: Those that can be asked.
-        missing: Why the others can't, by host.
+        client: A client of their scheduler.
+        addresses: The addresses of the workers that can be asked, by host.
+        missing: Why the other hosts have none.
     """
 
-    nodes: DaskNodes
+    client: "Client"
+    addresses: dict[str, str]
     missing: Mapping[str, str]
 
 
 @contextmanager
-def ssh_nodes(hosts: Sequence[str], python: str) -> Iterator[SshNodes]:
+def ssh_workers(
+    hosts: Sequence[str], python: str, *, num_threads: int | None = None
+) -> Iterator[SshWorkers]:
     """
     Start a worker on each host, and end it.
 
     Args:
         hosts: Names that `ssh` knows.
         python: The Python of the environment with isthmus on the hosts.
+        num_threads: How many functions each calls at a time. None: one for each core.
 
     Raises:
         Unavailable: Dask isn't installed.
@@ -72,13 +72,14 @@ def ssh_nodes(hosts: Sequence[str], python: str) -> Iterator[SshNodes]:
         started: dict[str, _Ssh] = {}
         for host in hosts:
             port = _free_port()
-            started[f"tcp://127.0.0.1:{port}"] = _Ssh(host, python, scheduler, port)
+            started[f"tcp://127.0.0.1:{port}"] = _Ssh(host, python, num_threads, scheduler, port)
         for ssh in started.values():
             stack.callback(ssh.end)
         joined = _joined(client, started)
         introductions(client, joined)
-        yield SshNodes(
-            nodes=DaskNodes(client, {started[where].node: where for where in joined}),
+        yield SshWorkers(
+            client=client,
+            addresses={started[where].node: where for where in joined},
             missing={ssh.node: ssh.why() for where, ssh in started.items() if where not in joined},
         )
 
@@ -105,13 +106,16 @@ def _free_port() -> int:
 class _Ssh:
     """One `ssh` with a worker behind it."""
 
-    def __init__(self, host: str, python: str, scheduler: int, port: int) -> None:
+    def __init__(
+        self, host: str, python: str, num_threads: int | None, scheduler: int, port: int
+    ) -> None:
         self.node = host.rpartition("@")[2]
         self._said: deque[str] = deque(maxlen=20)
         worker = [
             *(python, "-m", "distributed.cli.dask_worker", f"tcp://127.0.0.1:{scheduler}"),
             *("--host", "127.0.0.1", "--worker-port", str(port), "--name", self.node),
-            *("--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "30"),
+            *("--no-nanny", "--no-dashboard", "--death-timeout", "30", "--memory-limit", "0"),
+            *(() if num_threads is None else ("--nthreads", str(num_threads))),
             *("--dashboard-address", UNSEEN),
         ]
         self._process = subprocess.Popen(  # noqa: S603 - the hosts are checked by `read_hosts`

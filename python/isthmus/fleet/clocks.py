@@ -1,0 +1,30 @@
+"""Whether a node's clock differs from this machine's, by the times of a run that has just come."""
+
+from datetime import datetime, timedelta
+
+from isthmus.run.model import Run
+
+# A clock that NTP keeps is better by far.
+_TOLERATED = timedelta(seconds=60)
+
+
+def difference(run: Run, asked_at: datetime, answered_at: datetime) -> timedelta:
+    """
+    Give by how much at least the clock of a run's node is ahead of this machine's.
+
+    The node was asked before the run began, and it answered after its end: if the run's own times
+    are outside of that, the clocks differ.
+
+    Args:
+        run: What a node has answered.
+        asked_at: When it was asked, by this machine's clock.
+        answered_at: When it answered, by this machine's clock.
+
+    Returns:
+        Negative if the node's clock is behind; zero for less than a minute.
+    """
+    ahead = run.run.finished_at - answered_at
+    behind = asked_at - run.run.started_at
+    if ahead > _TOLERATED:
+        return ahead
+    return -behind if behind > _TOLERATED else timedelta()
