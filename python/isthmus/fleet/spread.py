@@ -1,8 +1,8 @@
 """
 Spreads works over workers that come and go, until each is done once.
 
-What a worker had when it was lost is done again by another one. A worker that gives something else
-than an answer is asked no more. Knows neither Dask nor what the works are.
+What a worker had when it was lost is done again, after the rest if it was under way. A worker that
+gives something else than an answer is asked no more. Knows neither Dask nor what the works are.
 """
 
 import json
@@ -194,15 +194,22 @@ class Spread:
         self._look(now=True)
 
     def _take_back(self, worker: str, num_under_way: int) -> None:
-        """Let others do what a worker had; what it has done first may be why it was lost."""
+        """
+        Let others do what a worker had.
+
+        What was under way may be why it was lost, so it comes after all others: they are done by
+        then, and a work that is lost by chance meets no second chance before.
+        """
         had = {question: one for question, one in self._asked.items() if one.worker == worker}
         for place, (question, asked) in enumerate(had.items()):
             del self._asked[question]
             self.workers.forget(question)
             for index in reversed(asked.indices):
                 self._losses[index] += place < num_under_way
-                if self._losses[index] < MAX_LOSSES:
+                if not self._losses[index]:
                     self._waiting.appendleft(index)
+                elif self._losses[index] < MAX_LOSSES:
+                    self._waiting.append(index)
                 else:
                     self._given_up.append(index)
 
