@@ -9,8 +9,8 @@ never opens a GPU: the measurement does, in a process of its own. Ctrl-C ends th
 
 The traffic is encrypted with the certificates of Dask's configuration, which
 `isthmus fleet certificates` makes. This machine needs those of the scheduler and of the client,
-and each node that of the worker. A home folder that all of them share is enough. Other settings of
-Slurm, like the account, are in the section `jobqueue.slurm` of the same configuration.
+and each node that of the worker. A home folder that all of them share is enough. What isn't said
+here, like the partition or the account, comes from `jobqueue.slurm` of the same configuration.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Start a cluster of Dask on nodes of Slurm.")
     parser.add_argument("--nodes", type=int, default=1, help="how many (1)")
     parser.add_argument("--partition", help="whose nodes (Slurm's default)")
-    parser.add_argument("--time", default="00:30:00", help="until Slurm ends a job (00:30:00)")
+    parser.add_argument("--time", help="until Slurm ends a job (00:30:00)")
     parser.add_argument("--interface", help="the network's, such as ib0 (the default route's)")
     parser.add_argument(
         "--threads", type=int, default=1, help="of a node: points of a sweep at a time (1)"
