@@ -146,11 +146,14 @@ def test_where_there_is_no_slurm_nothing_is_started(slurm: dict[str, str], tmp_p
     assert done.err.startswith("there is no sbatch here: ")
 
 
-@pytest.mark.parametrize("lines_left", ["", "distributed: {comm: {require-encryption: false}}"])
-def test_without_certificates_nothing_listens(
-    slurm: dict[str, str], tmp_path: Path, lines_left: str
+@pytest.mark.parametrize("lost", ["require-encryption: true", "ca-file", "scheduler", "client"])
+def test_without_a_certificate_or_where_traffic_may_be_plain_nothing_listens(
+    slurm: dict[str, str], tmp_path: Path, lost: str
 ) -> None:
-    (tmp_path / "dask.yaml").write_text(lines_left)
+    configuration = tmp_path / "dask.yaml"
+    before = configuration.read_text("utf-8")
+    assert f" {lost}" in before
+    configuration.write_text(before.replace(f" {lost}", f" not-{lost}"))
     done = run_process(command(), slurm, cwd=tmp_path)
     assert (done.code, done.out) == (1, "")
     assert "`isthmus fleet certificates FOLDER` makes them" in done.err
