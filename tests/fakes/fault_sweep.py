@@ -280,12 +280,12 @@ def sweep(faults: Faults, operation: Callable[[], None]) -> int:
             faults.arm(kind, nth)
             try:
                 failed = ends_as_documented(operation)
+                happened = faults.disarm(kind) >= nth
+                assert happened or not failed, "it failed without a reason"
+                operation()
             except Exception as error:
                 error.add_note(f"{kind.decode()}, call {nth}, failed")
                 raise
-            happened = faults.disarm(kind) >= nth
-            assert happened or not failed, f"{kind!r} {nth}: it failed without a reason"
-            operation()
             gc.collect()
             if not happened:
                 break

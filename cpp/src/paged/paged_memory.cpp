@@ -3,8 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <string>
 #include <utility>
+
+#include <unistd.h>
 
 #include <isthmus/errors.hpp>
 
@@ -54,6 +59,21 @@ PagedSource checked(const PagedSource& source, std::size_t unit_bytes) {
     throw UsageError("an array of " + std::to_string(source.size_bytes) +
                      " bytes has more than 2^32 units: choose larger ones");
   return source;
+}
+
+/// Values that were copied from the device, in pages of their own: the pages of other memory may be
+/// pinned, the source's among them, and a copy to memory that is pinned in part is refused.
+template <typename Value>
+std::vector<Value> copied(const Driver& driver, CUdeviceptr pointer, std::size_t count) {
+  const auto page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t size_bytes = count * sizeof(Value);
+  const std::size_t whole_bytes = (size_bytes + page_bytes - 1) / page_bytes * page_bytes;
+  const std::unique_ptr<void, decltype(&std::free)> pages(
+      std::aligned_alloc(page_bytes, whole_bytes), &std::free);
+  if (pages == nullptr) throw std::bad_alloc();
+  driver.call(symbol::memcpy_dtoh)(pages.get(), pointer, size_bytes);
+  const auto* const first = static_cast<const Value*>(pages.get());
+  return {first, first + count};
 }
 
 unsigned next_array_number() {
@@ -279,10 +299,8 @@ void PagedMemory::await(CUstream stream) const {
 
 std::vector<std::uint32_t> PagedMemory::words(const paged::word* words) const {
   const CurrentContext current(context_);
-  std::vector<std::uint32_t> read((map_.num_units() + 31) / 32);
-  context_.driver().call(symbol::memcpy_dtoh)(read.data(), reinterpret_cast<CUdeviceptr>(words),
-                                              read.size() * sizeof(std::uint32_t));
-  return read;
+  return copied<std::uint32_t>(context_.driver(), reinterpret_cast<CUdeviceptr>(words),
+                               (map_.num_units() + 31) / 32);
 }
 
 void PagedMemory::require_writable(const char* what) const {
@@ -353,9 +371,8 @@ void PagedMemory::write(std::uint64_t first, std::uint64_t count, CUdeviceptr so
 template <typename Number>
 Number PagedMemory::combined(std::uint64_t num_results, PagedReduction operation) const {
   const CurrentContext current(context_);
-  std::vector<Number> results(num_results);
-  context_.driver().call(symbol::memcpy_dtoh)(results.data(), maps_.pointer() + kPagedResultsAt,
-                                              num_results * sizeof(Number));
+  const std::vector<Number> results =
+      copied<Number>(context_.driver(), maps_.pointer() + kPagedResultsAt, num_results);
   Number all = results[0];
   for (std::size_t i = 1; i < results.size(); i++) {
     const Number other = results[i];
