@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <string>
+
+#include <isthmus/errors.hpp>
 
 namespace isthmus {
 namespace {
@@ -17,7 +20,38 @@ std::size_t aligned(std::size_t size_bytes) {
   return (size_bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
+void require_unit(std::size_t unit_bytes) {
+  if (std::has_single_bit(unit_bytes) && unit_bytes >= PagedMemory::kMinUnitBytes &&
+      unit_bytes <= PagedMemory::kMaxUnitBytes)
+    return;
+  throw UsageError("a unit of " + std::to_string(unit_bytes) +
+                   " bytes: it must be a power of two from 256 bytes to 64 KiB, such as 1024");
+}
+
 }  // namespace
+
+PagedOptions checked(const PagedOptions& options) {
+  require_unit(options.unit_bytes);
+  const std::uint64_t budget_bytes = options.budget_bytes.value_or(options.unit_bytes);
+  if (budget_bytes != 0 && budget_bytes < options.unit_bytes)
+    throw UsageError("a budget of " + std::to_string(budget_bytes) +
+                     " bytes has no room for a unit of " + std::to_string(options.unit_bytes) +
+                     ": give more of the device's memory, or make units smaller");
+  return options;
+}
+
+PagedSource checked(const PagedSource& source, std::size_t unit_bytes) {
+  if (source.size_bytes == 0) throw UsageError("a paged array needs at least one item");
+  if (!std::has_single_bit(source.item_bytes) || source.item_bytes > 16)
+    throw UsageError("items of " + std::to_string(source.item_bytes) +
+                     " bytes: a paged array's have 1, 2, 4, 8 or 16");
+  if (reinterpret_cast<std::uintptr_t>(source.memory) % source.item_bytes != 0)
+    throw UsageError("the array's memory isn't aligned to its items: copy it first");
+  if (source.size_bytes / unit_bytes >= paged::kNoUnit - 1)
+    throw UsageError("an array of " + std::to_string(source.size_bytes) +
+                     " bytes has more than 2^32 units: choose larger ones");
+  return source;
+}
 
 PagedLayout::PagedLayout(const PagedSource& source, const PagedOptions& options)
     : budgeted(options.budget_bytes.has_value()),

@@ -22,6 +22,12 @@ static_assert(kPagedCountersAt + paged::kNumCounters * sizeof(paged::number) <= 
 static_assert(kPagedClockAt + sizeof(budgeted_clock) <= kPagedResultsAt);
 static_assert(sizeof(budgeted_map) <= kPagedSettledAt);
 
+/// Gives what it was given.
+///
+/// Throws      UsageError for what no array can have: see PagedMemory
+PagedOptions checked(const PagedOptions& options);
+PagedSource checked(const PagedSource& source, std::size_t unit_bytes);
+
 /// Sizes and places, in bytes.
 struct PagedLayout {
   PagedLayout(const PagedSource& source, const PagedOptions& options);
