@@ -66,7 +66,7 @@ def check(
     debug: DebugOption = False,
 ) -> None:
     """
-    Find the bad GPUs of a fleet, the worst first, each with the cause and what to do.
+    Find the bad GPUs of a fleet, with causes and what to do.
 
     Each GPU is judged by equal machines alone (GPU, link, CPU, driver): a family of results is slow
     if it costs more than in most of its class, by more than the tolerance and by more than chance

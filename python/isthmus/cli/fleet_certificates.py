@@ -21,7 +21,7 @@ def certificates(
     debug: DebugOption = False,
 ) -> None:
     """
-    Make the certificates of a cluster of Dask, and print its configuration.
+    Make certificates for Dask, and print its configuration.
 
     The folder gets ca.pem, scheduler.pem, worker.pem and client.pem: an authority that is for this
     cluster alone, and for each role a key with its certificate. Whoever has one of the last three

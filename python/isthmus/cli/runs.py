@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
 _MAX_DAYS = 36_500
 
-runs = command_group(
-    "runs", "List, show and remove the runs that `isthmus bench` has kept; ask about many."
-)
+runs = command_group("runs", "List, show, remove and query the runs that were kept.")
 
 _RunArgument = Annotated[
     str,

@@ -110,7 +110,7 @@ def run(
 
 @sim.command("list")
 def list_all(*, output_format: _FormatOption = Format.TEXT, debug: DebugOption = False) -> None:
-    """List workloads, policies, machines, and the names for --set and --axis."""
+    """List workloads, policies, machines, settings and axes."""
     del debug  # its callback has stored it
     from isthmus.sim.catalogue import catalogue_text
 
