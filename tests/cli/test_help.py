@@ -1,6 +1,6 @@
 import pytest
 
-from program import Golden, Invoke, run_code
+from program import PROGRAM, Golden, Invoke, run_code, run_process
 
 PLAIN = ("bench", "compare", "report", "doctor", "profile")
 ADVISE = ("advise", "advise offload")
@@ -21,6 +21,14 @@ def test_help_is_as_reviewed(invoke: Invoke, golden: Golden, command: str) -> No
     outcome = invoke(*command.split(), "--help")
     assert (outcome.code, outcome.err) == (0, "")
     golden("_".join(["help", *command.split()]) + ".text", outcome.out)
+
+
+@pytest.mark.parametrize("group", ["", "fleet", "reproduce", "runs", "sim"])
+def test_what_a_command_does_is_said_whole_on_a_terminal_of_80_columns(group: str) -> None:
+    done = run_process([*PROGRAM, *group.split(), "--help"], {"COLUMNS": "80"})
+    assert done.code == 0, done.err
+    _usage, commands = done.out.split("\nCommands:\n")
+    assert "..." not in commands
 
 
 def test_the_bare_program_shows_its_help(invoke: Invoke) -> None:
