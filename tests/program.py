@@ -1,12 +1,14 @@
 """How tests name what they are given: the program, what it left behind, golden files."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 # Finds no GPU on any machine: with a driver there are no visible devices, elsewhere no driver.
 NO_GPU = {"CUDA_VISIBLE_DEVICES": ""}
@@ -58,6 +60,24 @@ def run_process(
         cwd=cwd,
     )
     return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def interruptible(
+    command: Sequence[str],
+    environment: Mapping[str, str] = MappingProxyType({}),
+    **more: Any,  # noqa: ANN401 - as subprocess.Popen takes it
+) -> subprocess.Popen[str]:
+    """Start a command that finds no GPU, with pipes for its output, and that Ctrl-C ends."""
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **NO_GPU, **environment},
+        # Tests that run in the background of a shell ignore it, and their children would.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+        **more,
+    )
 
 
 def run_code(

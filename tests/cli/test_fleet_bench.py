@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from isthmus.cli import INTERRUPTED, MESSAGE
 from isthmus.query.store import FOLDER
 from isthmus.run.folder import FileKind, files_of
-from program import NO_GPU, PROGRAM, Invoke
+from program import PROGRAM, Invoke, interruptible
 
 pytest.importorskip("distributed", reason="isthmus[scale] is not installed")
 
@@ -46,16 +45,7 @@ def test_without_a_run_the_exit_code_is_1_and_the_node_is_dead(
 @pytest.mark.native
 def test_ctrl_c_ends_all_processes_and_shows_no_trace_of_the_workers(tmp_path: Path) -> None:
     command = [*PROGRAM, *SHORT, "--workers", "2", "-o", str(tmp_path / "fleet")]
-    with subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | NO_GPU,
-        start_new_session=True,
-        # Tests that run in the background of a shell ignore it, and their children would.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
-    ) as process:
+    with interruptible(command, start_new_session=True) as process:
         assert process.stderr is not None
         assert process.stderr.readline().startswith("measuring 2 nodes into ")
         # As a terminal does it: to the workers, too.

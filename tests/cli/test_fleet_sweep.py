@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -15,7 +14,7 @@ from isthmus.fleet import dask_clients
 from isthmus.sim.paper.grid import grid_points
 from isthmus.sim.result import empty_result
 from isthmus.sim.sweep import columns_of
-from program import NO_GPU, PROGRAM, Invoke
+from program import PROGRAM, Invoke, interruptible
 
 pytest.importorskip("distributed", reason="isthmus[scale] is not installed")
 pytestmark = pytest.mark.native
@@ -85,16 +84,7 @@ def test_ctrl_c_keeps_the_finished_points_and_shows_no_trace_of_the_workers(
     file = tmp_path / "s.parquet"
     axes = ("-a", "workload=mum-140k", "-a", "seed=0..29")
     command = [*PROGRAM, "fleet", "sweep", *axes, "--workers", "2", "-o", str(file)]
-    with subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | NO_GPU,
-        start_new_session=True,
-        # Tests that run in the background of a shell ignore it, and their children would.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
-    ) as process:
+    with interruptible(command, start_new_session=True) as process:
         assert process.stderr is not None
         assert process.stderr.readline().startswith("simulating on 2 workers")
         journal = file.with_name("s.parquet.journal")

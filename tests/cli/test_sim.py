@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from program import NO_GPU, PROGRAM, Golden, Invoke, Outcome
+from program import NO_GPU, PROGRAM, Golden, Invoke, Outcome, interruptible
 
 pytestmark = pytest.mark.native
 REPRODUCE = ("reproduce", "partial-page-migration")
@@ -212,15 +212,8 @@ def test_ctrl_c_in_a_sweep_keeps_the_finished_points_and_goes_on(tmp_path: Path)
 
 
 def test_ctrl_c_in_a_run_ends_it_at_once(tmp_path: Path) -> None:
-    with subprocess.Popen(
-        [*PROGRAM, "sim", "run", "mum-1400k", "-p", "whole-page"],
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | NO_GPU,
-        cwd=tmp_path,
-        # Tests that run in the background of a shell ignore it, and their children would.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
-    ) as process:
+    command = [*PROGRAM, "sim", "run", "mum-1400k", "-p", "whole-page"]
+    with interruptible(command, cwd=tmp_path) as process:
         assert process.stderr is not None
         assert process.stderr.readline().startswith("note: mum-1400k is synthetic")
         process.send_signal(signal.SIGINT)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from isthmus.cli import INTERRUPTED, MESSAGE
-from program import NO_GPU, Outcome, run_process
+from program import Outcome, interruptible, run_process
 
 ENTRIES = {
     "script": [str(Path(sys.executable).with_name("isthmus"))],
@@ -55,17 +55,9 @@ def interrupted_at(name: str, command: list[str], folder: Path) -> subprocess.Co
     waits, go_on = os.pipe()
     code = _STOPPING.format(name=name, there=is_there, go_on=waits)
     (folder / "sitecustomize.py").write_text(code, "utf-8")
-    with subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=folder,
-        env=os.environ | NO_GPU | {"PYTHONPATH": str(folder)},
-        pass_fds=(is_there, waits),
-        # Tests that run in the background of a shell ignore it, and their children would.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
-    ) as process:
+    environment = {"PYTHONPATH": str(folder)}
+    passed = (is_there, waits)
+    with interruptible(command, environment, cwd=folder, pass_fds=passed) as process:
         os.close(is_there)
         os.close(waits)
         stands = os.read(there, 1)
