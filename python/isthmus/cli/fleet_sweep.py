@@ -17,7 +17,7 @@ from isthmus.cli.fleet_places import (
 )
 from isthmus.cli.reproduce_migration import run_grid
 from isthmus.cli.sim_options import MachineOption, SeedOption, SettingsOption
-from isthmus.cli.sim_sweep import AxesOption, PolicyOption, sweep_into
+from isthmus.cli.sim_sweep import AxesOption, PolicyOption, base_of, sweep_into
 from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say
 from isthmus.cli.stdout import print_data
@@ -95,17 +95,9 @@ def sweep(
         raise UsageError("no axis to sweep", hint="-a NAME=VALUES, or --grid; see --help")
     from isthmus.cli.output import check_output
     from isthmus.sim.axes import read_axes
-    from isthmus.sim.points import Base
-    from isthmus.sim.settings import read_assignments
 
     check_output(output)
-    base = Base(
-        workload=workload,
-        machine=machine,
-        policy=policy,
-        seed=seed,
-        settings=read_assignments(settings or []),
-    )
+    base = base_of(workload, policy, machine, settings, seed)
     sweep_into(output, base, read_axes(axes), lambda: runner_at(place))
 
 

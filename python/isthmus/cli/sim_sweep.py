@@ -67,18 +67,26 @@ def sweep(
     del debug  # its callback has stored it
     from isthmus.cli.output import check_output
     from isthmus.sim.axes import read_axes
+
+    check_output(output)
+    base = base_of(workload, policy, machine, settings, seed)
+    sweep_into(output, base, read_axes(axes), lambda: here(jobs))
+
+
+def base_of(
+    workload: str | None, policy: str, machine: str, settings: list[str] | None, seed: int
+) -> "Base":
+    """Read what all points of a sweep share, unless it is an axis."""
     from isthmus.sim.points import Base
     from isthmus.sim.settings import read_assignments
 
-    check_output(output)
-    base = Base(
+    return Base(
         workload=workload,
         machine=machine,
         policy=policy,
         seed=seed,
         settings=read_assignments(settings or []),
     )
-    sweep_into(output, base, read_axes(axes), lambda: here(jobs))
 
 
 Runners = Callable[[], AbstractContextManager["PointRunner"]]
