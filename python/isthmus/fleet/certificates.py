@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isthmus.errors import Unavailable
+from isthmus.extras import packages_for
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -86,14 +86,8 @@ def check_cryptography() -> None:
     Raises:
         Unavailable: They can't.
     """
-    try:
+    with packages_for("certificates", "pip install 'isthmus[scale]'"):
         import cryptography.x509  # noqa: F401 - only whether it is there
-    except ImportError as cause:
-        raise Unavailable(
-            capability="certificates",
-            reason=f"{cause.name or 'cryptography'} is not installed",
-            needs="pip install 'isthmus[scale]'",
-        ) from cause
 
 
 def _certificate(

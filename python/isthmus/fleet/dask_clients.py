@@ -8,7 +8,8 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from isthmus.errors import Unavailable, UsageError
+from isthmus.errors import UsageError
+from isthmus.extras import packages_for
 from isthmus.suggest import one_line
 
 if TYPE_CHECKING:
@@ -138,14 +139,8 @@ def check_dask() -> None:
     Raises:
         Unavailable: It isn't.
     """
-    try:
+    with packages_for("a fleet", "pip install 'isthmus[scale]'"):
         import distributed  # noqa: F401 - only whether it is there
-    except ImportError as cause:
-        raise Unavailable(
-            capability="a fleet",
-            reason=f"{cause.name or 'distributed'} is not installed",
-            needs="pip install 'isthmus[scale]'",
-        ) from cause
 
 
 def check_address(address: str) -> None:

@@ -4,7 +4,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from isthmus.errors import Unavailable, UsageError
+from isthmus.errors import UsageError
+from isthmus.extras import packages_for
 from isthmus.query.columns import VIEWS
 
 if TYPE_CHECKING:
@@ -51,15 +52,9 @@ def check_queries() -> None:
     Raises:
         Unavailable: A package is missing.
     """
-    try:
+    with packages_for("questions in SQL", "pip install 'isthmus[scale]'"):
         import duckdb  # noqa: F401 - only whether it is there
         import pyarrow as pa  # noqa: F401
-    except ImportError as cause:
-        raise Unavailable(
-            capability="questions in SQL",
-            reason=f"{cause.name or 'duckdb'} is not installed",
-            needs="pip install 'isthmus[scale]'",
-        ) from cause
 
 
 def ask(sql: str, views: "Mapping[str, pa.Table]") -> Answer:

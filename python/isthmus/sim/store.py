@@ -11,7 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from isthmus.errors import Unavailable, UsageError, WriteError
+from isthmus.errors import UsageError, WriteError
+from isthmus.extras import packages_for
 from isthmus.files.journal import Journal, read_lines
 from isthmus.files.regular import open_regular
 from isthmus.files.whole import write_whole
@@ -202,14 +203,8 @@ def check_pyarrow() -> None:
     Raises:
         Unavailable: They can't.
     """
-    try:
+    with packages_for("Parquet files", "pip install 'isthmus[sim]'"):
         import pyarrow.parquet  # noqa: F401 - only whether it is there
-    except ImportError as cause:
-        raise Unavailable(
-            capability="Parquet files",
-            reason="pyarrow is not installed",
-            needs="pip install 'isthmus[sim]'",
-        ) from cause
 
 
 def _table(rows: Mapping[str, Row], identity: str) -> "pa.Table":

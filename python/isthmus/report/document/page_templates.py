@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from isthmus.errors import Unavailable
+from isthmus.extras import packages_for
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -15,14 +15,8 @@ def check_templates() -> None:
     Raises:
         Unavailable: It can't.
     """
-    try:
+    with packages_for("reports", "pip install 'isthmus[report]'"):
         import jinja2  # noqa: F401 - only whether it is there
-    except ImportError as cause:
-        raise Unavailable(
-            capability="reports",
-            reason="jinja2 is not installed",
-            needs="pip install 'isthmus[report]'",
-        ) from cause
 
 
 def environment(*, escaped: bool) -> "Environment":

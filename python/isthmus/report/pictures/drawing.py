@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isthmus.errors import Unavailable
+from isthmus.extras import packages_for
 from isthmus.files.whole import write_whole
 from isthmus.report.pictures.label_places import Scale
 from isthmus.sizes import format_size
@@ -40,15 +40,9 @@ def check_pictures() -> None:
     Raises:
         Unavailable: They can't.
     """
-    try:
+    with packages_for("pictures", "pip install 'isthmus[report]'"):
         import altair as alt  # noqa: F401 - only whether it is there
         import vl_convert  # noqa: F401
-    except ImportError as cause:
-        raise Unavailable(
-            capability="pictures",
-            reason=f"{cause.name or 'altair'} is not installed",
-            needs="pip install 'isthmus[report]'",
-        ) from cause
 
 
 def data_of(rows: Rows) -> "alt.Data":

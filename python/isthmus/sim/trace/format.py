@@ -9,7 +9,8 @@ checksum (seal.py).
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from isthmus.errors import Unavailable, UsageError
+from isthmus.errors import UsageError
+from isthmus.extras import packages_for
 from isthmus.sim.trace.seal import UNSEALED
 from isthmus.suggest import shortened
 
@@ -52,16 +53,10 @@ def require_arrow() -> "ModuleType":
     Raises:
         Unavailable: It is not installed.
     """
-    try:
+    with packages_for("trace files", "pyarrow and numpy: pip install 'isthmus[sim]'"):
         import numpy as np
         import pyarrow as pa
         import pyarrow.ipc  # makes pa.ipc
-    except ImportError as cause:
-        raise Unavailable(
-            capability="trace files",
-            reason=f"{cause.name or 'pyarrow'} is not installed",
-            needs="pyarrow and numpy: pip install 'isthmus[sim]'",
-        ) from cause
     del np
     arrow: ModuleType = pa
     return arrow
