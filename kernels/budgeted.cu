@@ -89,21 +89,7 @@ extern "C" __global__ void isthmus_budgeted_invalidate(const isthmus::budgeted_m
 /// Writes dirty units to the host's memory. A warp has a whole word of bits, so that no two write
 /// one word.
 extern "C" __global__ void isthmus_budgeted_flush(const isthmus::budgeted_map* map) {
-  const IsthmusPagedMachine machine{};
-  const uint64_t num_units = map->num_units();
-  for (uint64_t i = isthmus_first_of_warp(); i < num_units; i += isthmus_num_lanes()) {
-    const uint64_t unit = i + isthmus_lane_of_warp();
-    const isthmus::paged::place at = isthmus::paged::place_of(uint32_t(unit));
-    const bool dirty = unit < num_units && (map->dirty[at.index] & at.bit) != 0;
-    const auto all = machine.together();
-    const auto chosen = machine.ballot(all, dirty);
-    if (chosen == 0) continue;
-    machine.send(*map, all, chosen, uint32_t(unit), dirty ? map->frame_of[unit] : 0);
-    machine.sync(all);
-    if (dirty) map->dirty[at.index] = kIsthmusWarpLanes == 1 ? map->dirty[at.index] & ~at.bit : 0;
-    if (isthmus_lane_of_warp() == 0)
-      machine.add(map->counters + isthmus::paged::kWrittenBack, machine.count(chosen));
-  }
+  isthmus_flush_units(*map);
 }
 
 /// Finds the first index that no item has.
@@ -112,9 +98,7 @@ extern "C" __global__ void isthmus_budgeted_flush(const isthmus::budgeted_map* m
 extern "C" __global__ void isthmus_budgeted_check(const uint8_t* indices, uint32_t index_bytes,
                                                   uint64_t count, uint64_t num_items,
                                                   unsigned long long* first_wrong) {
-  for (uint64_t i = isthmus_lane(); i < count; i += isthmus_num_lanes())
-    if (isthmus_index(indices, i, index_bytes) >= num_items)
-      atomicMin(first_wrong, static_cast<unsigned long long>(i));
+  isthmus_check_indices(indices, index_bytes, count, num_items, first_wrong);
 }
 
 /// target[i] = array[indices[i]]
@@ -156,14 +140,5 @@ extern "C" __global__ void isthmus_budgeted_reduce(const isthmus::budgeted_map* 
                                                    uint64_t count, uint32_t kind,
                                                    uint32_t operation, void* results,
                                                    uint64_t* num_results) {
-  double* const reals = static_cast<double*>(results);
-  int64_t* const integers = static_cast<int64_t*>(results);
-  if (kind == 0)
-    isthmus_reduce_items<float>(*map, first, count, operation, reals, num_results);
-  else if (kind == 1)
-    isthmus_reduce_items<double>(*map, first, count, operation, reals, num_results);
-  else if (kind == 2)
-    isthmus_reduce_items<int32_t>(*map, first, count, operation, integers, num_results);
-  else
-    isthmus_reduce_items<int64_t>(*map, first, count, operation, integers, num_results);
+  isthmus_reduce(*map, first, count, kind, operation, results, num_results);
 }

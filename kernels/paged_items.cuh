@@ -29,6 +29,36 @@ __device__ inline uint64_t isthmus_index(const uint8_t* indices, uint64_t i, uin
              : reinterpret_cast<const uint64_t*>(indices)[i];
 }
 
+/// Writes dirty units to the host's memory. A warp has a whole word of bits, so that no two write
+/// one word.
+template <typename Map>
+__device__ inline void isthmus_flush_units(const Map& map) {
+  const IsthmusPagedMachine machine{};
+  const uint64_t num_units = map.num_units();
+  for (uint64_t i = isthmus_first_of_warp(); i < num_units; i += isthmus_num_lanes()) {
+    const uint64_t unit = i + isthmus_lane_of_warp();
+    const isthmus::paged::place at = isthmus::paged::place_of(uint32_t(unit));
+    const bool dirty = unit < num_units && (map.dirty[at.index] & at.bit) != 0;
+    const auto all = machine.together();
+    const auto chosen = machine.ballot(all, dirty);
+    if (chosen == 0) continue;
+    isthmus_write_back(machine, map, all, chosen, uint32_t(unit), dirty);
+    machine.sync(all);
+    if (dirty) map.dirty[at.index] = kIsthmusWarpLanes == 1 ? map.dirty[at.index] & ~at.bit : 0;
+    if (isthmus_lane_of_warp() == 0)
+      machine.add(map.counters + isthmus::paged::kWrittenBack, machine.count(chosen));
+  }
+}
+
+/// Finds the first index that no item has.
+__device__ inline void isthmus_check_indices(const uint8_t* indices, uint32_t index_bytes,
+                                             uint64_t count, uint64_t num_items,
+                                             unsigned long long* first_wrong) {
+  for (uint64_t i = isthmus_lane(); i < count; i += isthmus_num_lanes())
+    if (isthmus_index(indices, i, index_bytes) >= num_items)
+      atomicMin(first_wrong, static_cast<unsigned long long>(i));
+}
+
 template <typename Item, typename Map>
 __device__ inline void isthmus_gather_items(const Map& map, const uint8_t* indices,
                                             uint32_t index_bytes, uint64_t count, Item* target) {
@@ -128,4 +158,20 @@ __device__ inline void isthmus_reduce_items(const Map& map, uint64_t first, uint
   for (unsigned int i = 1; i < blockDim.x; i++) own = isthmus_combined(own, lanes[i], operation);
   results[blockIdx.x] = own;
   if (blockIdx.x == 0) *num_results = gridDim.x;
+}
+
+/// The same for items of a kind: 0 float, 1 double, 2 int32, 3 int64.
+template <typename Map>
+__device__ inline void isthmus_reduce(const Map& map, uint64_t first, uint64_t count, uint32_t kind,
+                                      uint32_t operation, void* results, uint64_t* num_results) {
+  double* const reals = static_cast<double*>(results);
+  int64_t* const integers = static_cast<int64_t*>(results);
+  if (kind == 0)
+    isthmus_reduce_items<float>(map, first, count, operation, reals, num_results);
+  else if (kind == 1)
+    isthmus_reduce_items<double>(map, first, count, operation, reals, num_results);
+  else if (kind == 2)
+    isthmus_reduce_items<int32_t>(map, first, count, operation, integers, num_results);
+  else
+    isthmus_reduce_items<int64_t>(map, first, count, operation, integers, num_results);
 }

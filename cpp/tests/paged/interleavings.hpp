@@ -20,6 +20,8 @@
 
 #include <isthmus/budgeted_array.cuh>
 
+#include "paged_host.cuh"
+
 namespace isthmus::exploration {
 
 /// An item as large as half of the smallest unit: two of them share one.
@@ -121,9 +123,8 @@ struct Addresses {
 };
 
 /// One warp, which its lanes run together: one lane stands for all.
-class Machine {
+class Machine : public paged::one_lane {
 public:
-  using lanes = unsigned;
   using word = paged::word;
   using number = paged::number;
   using unit_number = paged::unit_number;
@@ -134,15 +135,6 @@ public:
           std::size_t& num_made, Defect defect)
       : addresses_(&addresses), results_(&results), num_made_(&num_made), defect_(defect) {}
 
-  static lanes together() { return 1; }
-  static unsigned lane() { return 0; }
-  static unsigned count(lanes mask) { return mask; }
-  static unsigned lowest(lanes) { return 0; }
-  static unsigned rank(lanes) { return 0; }
-  static lanes ballot(lanes, bool value) { return value ? 1 : 0; }
-  static unit_number from_lane(lanes, unit_number value, unsigned) { return value; }
-  static lanes alike(lanes mask, unit_number) { return mask; }
-  static void sync(lanes) {}
   static void add(number*, number) {}
   static void note_in_place(const void*, number) {}
 

@@ -12,6 +12,8 @@
 
 #include <isthmus/budgeted_array.cuh>
 
+#include "paged_host.cuh"
+
 namespace isthmus::lanes {
 
 inline constexpr unsigned kLanes = 4;
@@ -97,7 +99,7 @@ private:
 };
 
 /// One lane of a warp. Of `scope`, all lanes make the same operation at the same time.
-class LaneMachine {
+class LaneMachine : public paged::host_words {
 public:
   using lanes = Mask;
   using word = paged::word;
@@ -135,26 +137,9 @@ public:
   void sync(lanes mask) const { warp_->exchange(mask, lane_, "sync", 0); }
 
   static word settled(const word* at) { return *at; }
-  static word acquire(const word* at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }
-  static word relaxed(const word* at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
-  static word or_relaxed(word* at, word bits) {
-    return __atomic_fetch_or(at, bits, __ATOMIC_RELAXED);
-  }
-  static void or_release(word* at, word bits) { __atomic_fetch_or(at, bits, __ATOMIC_RELEASE); }
-  static void add(number* at, number increment) {
-    __atomic_fetch_add(at, increment, __ATOMIC_RELAXED);
-  }
   void await(lanes mask, bool missing, const word* at, word bit) const {
     while (missing && (acquire(at) & bit) == 0) std::this_thread::yield();
     sync(mask);
-  }
-  template <typename T>
-  static T read(const T* at) {
-    return *at;
-  }
-  template <typename T>
-  static void write(T* at, T value) {
-    *at = value;
   }
   void fetch(const paged_map& map, lanes mask, lanes chosen, unit_number unit) const {
     copy(map, mask, chosen, unit, map.device, map.host);
@@ -165,25 +150,6 @@ public:
   }
   void send(const budgeted_map& map, lanes mask, lanes chosen, unit_number unit, word frame) const {
     copy(map, mask, chosen, unit, map.host, map.origin(frame, unit));
-  }
-  static number take(number* at, number count) {
-    return __atomic_fetch_add(at, count, __ATOMIC_RELAXED);
-  }
-  static number compare_exchange(number* at, number expected, number value) {
-    __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-    return expected;
-  }
-  template <typename Value>
-  static Value plain(const Value* at) {
-    return *at;
-  }
-  template <typename Value>
-  static void set(Value* at, Value value) {
-    *at = value;
-  }
-  static void and_relaxed(word* at, word bits) { __atomic_fetch_and(at, bits, __ATOMIC_RELAXED); }
-  static word exchange(word* at, word value) {
-    return __atomic_exchange_n(at, value, __ATOMIC_RELAXED);
   }
   static void note_in_place(const void*, number) {}
 
