@@ -39,7 +39,7 @@ extern "C" __global__ void isthmus_budgeted_announce(const isthmus::budgeted_map
   for (uint64_t i = first_unit / 32 + isthmus_lane(); i < end_word; i += isthmus_num_lanes()) {
     const uint32_t named = isthmus_bits_within(i, first_unit, end_unit);
     const uint32_t held = map->valid[i] & named;
-    map->used[i] |= held;
+    map->named[i] |= held;
     uint64_t num_absent = 0;
     for (uint32_t left = named & ~held; left != 0; left &= left - 1) num_absent++;
     if (num_absent != 0) machine.take(&map->clock->announced, num_absent);

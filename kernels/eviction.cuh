@@ -22,6 +22,7 @@ ISTHMUS_PAGED_CODE void settle_word(const Machine& machine, const budgeted_map& 
   machine.set(map.busy + i, held);
   machine.set(settled + i, held);
   machine.set(map.in_place + i, word(0));
+  machine.set(map.named + i, word(0));
 }
 
 /// What one lane does before a sweep. Units that got no frame since the last one are missed: as many
@@ -85,8 +86,8 @@ ISTHMUS_PAGED_CODE void free_frames(const Machine& machine, const budgeted_map& 
 }
 
 /// Sweeps over the frames, all warps of a launch together, until enough are free: in the first round
-/// those that weren't used since the last sweep, in the second others, too. No other launch uses the
-/// array meanwhile.
+/// those that weren't used since the last sweep, in the second others, too. Units that are named keep
+/// theirs. No other launch uses the array meanwhile.
 template <typename Machine>
 ISTHMUS_PAGED_CODE void sweep(const Machine& machine, const budgeted_map& map, word* settled,
                               typename Machine::lanes mask) {
@@ -111,9 +112,10 @@ ISTHMUS_PAGED_CODE void sweep(const Machine& machine, const budgeted_map& map, w
     const place at = place_of(unit == kNoUnit ? 0 : unit);
     const bool used = unit != kNoUnit && (machine.relaxed(map.used + at.index) & at.bit) != 0;
     if (used) machine.and_relaxed(map.used + at.index, ~at.bit);
+    const bool kept = used || (machine.plain(map.named + at.index) & at.bit) != 0;
     // Two warps may have a frame at once, one in each round: one of them takes the unit.
     const bool mine =
-        unit != kNoUnit && !used && machine.exchange(map.unit_in + frame, kNoUnit) == unit;
+        unit != kNoUnit && !kept && machine.exchange(map.unit_in + frame, kNoUnit) == unit;
     const auto chosen = machine.ballot(mask, mine);
     if (chosen != 0) free_frames(machine, map, settled, mask, chosen, unit, frame);
   }

@@ -52,6 +52,7 @@ struct budgeted_map : paged_map {
   word* free_frames;      ///< [num_frames] a ring: number i is at i % num_frames
   word* in_place;         ///< a bit for each unit: its items are in the host's memory
   word* used;             ///< a bit for each unit: it was used since the clock came by
+  word* named;            ///< a bit for each unit: it will be asked for next, so its frame is kept
   budgeted_clock* clock;
   number num_frames;
 

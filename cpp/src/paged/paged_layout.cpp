@@ -65,7 +65,7 @@ PagedLayout::PagedLayout(const PagedSource& source, const PagedOptions& options)
   frames_bytes = aligned(num_frames * sizeof(paged::word));
   item_bytes = (budgeted ? std::max<std::uint64_t>(num_frames, 1) : num_units) << unit_shift;
   map_bytes = kPagedBitsAt + 3 * bits_bytes;
-  if (budgeted) map_bytes += 2 * bits_bytes + units_bytes + 2 * frames_bytes;
+  if (budgeted) map_bytes += 3 * bits_bytes + units_bytes + 2 * frames_bytes;
   view_bytes = kPagedSettledAt + bits_bytes;
 }
 
@@ -85,10 +85,11 @@ budgeted_map PagedLayout::map(CUdeviceptr items, CUdeviceptr maps, CUdeviceptr h
   map.unit_shift = unit_shift;
   map.array_number = array_number;
   if (!budgeted) return map;
-  const std::size_t units_at = kPagedBitsAt + 5 * bits_bytes, frames_at = units_at + units_bytes;
+  const std::size_t units_at = kPagedBitsAt + 6 * bits_bytes, frames_at = units_at + units_bytes;
   map.frames = reinterpret_cast<unsigned char*>(items);
   map.in_place = bits(3);
   map.used = bits(4);
+  map.named = bits(5);
   map.frame_of = words(units_at);
   map.unit_in = words(frames_at);
   map.free_frames = words(frames_at + frames_bytes);

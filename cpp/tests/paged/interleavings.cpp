@@ -313,6 +313,7 @@ budgeted_map Addresses::map(std::size_t num_frames) const {
   map.settled = at(kSettled);
   map.in_place = at(kInPlace);
   map.used = at(kUsed);
+  map.named = at(kNamed);
   map.frame_of = at(kFrameOf);
   map.unit_in = at(kUnitIn);
   map.free_frames = at(kFreeFrames);

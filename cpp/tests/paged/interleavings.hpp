@@ -91,7 +91,7 @@ struct Accesses {
 
 /// The words: four maps of all arrays, then those of budgeted ones, then the clock's numbers.
 inline constexpr std::size_t kValid = 0, kBusy = 1, kDirty = 2, kSettled = 3, kInPlace = 4,
-                             kUsed = 5, kFrameOf = 6, kUnitIn = kFrameOf + kNumUnits,
+                             kUsed = 5, kNamed = 6, kFrameOf = 7, kUnitIn = kFrameOf + kNumUnits,
                              kFreeFrames = kUnitIn + kNumUnits, kClock = kFreeFrames + kNumUnits,
                              kNumClock = sizeof(budgeted_clock) / sizeof(paged::number),
                              kNumWords = kClock + kNumClock;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -40,6 +41,7 @@ struct PlainMemory {
     map.frames = map.device;
     map.in_place = words[4].data();
     map.used = words[5].data();
+    map.named = words[6].data();
     map.frame_of = frame_of.data();
     map.unit_in = unit_in.data();
     map.free_frames = free_frames.data();
@@ -60,7 +62,7 @@ struct PlainMemory {
   static constexpr std::size_t kNumFrames = 11;
   std::vector<std::uint32_t> host = std::vector<std::uint32_t>(kNumItems + 2 * 64);
   std::vector<std::uint32_t> device = std::vector<std::uint32_t>(kNumItems + 2 * 64);
-  std::array<std::array<paged::word, 4>, 6> words{};
+  std::array<std::array<paged::word, 4>, 7> words{};
   std::array<paged::word, 40> frame_of{};
   std::array<paged::word, kNumFrames> unit_in{}, free_frames{};
   std::array<paged::number, paged::kNumCounters> counters{};
@@ -158,8 +160,9 @@ private:
   std::vector<std::thread> threads_;
 };
 
-/// What the host's side launches between kernels: the clock frees frames, by two warps.
-void sweep(PlainMemory& memory) {
+/// What the host's side launches between kernels: the clock frees frames, by two warps. Units in
+/// `named`, of the first 32, will be asked for next.
+void sweep(PlainMemory& memory, std::uint32_t named = 0) {
   paged::word* const settled = memory.words[3].data();
   bool met = false;
   Warp alone;
@@ -167,6 +170,8 @@ void sweep(PlainMemory& memory) {
   for (paged::number i = 0; i < memory.words[0].size(); i++)
     paged::settle_word(first, memory.map, settled, i);
   paged::begin_sweep(first, memory.map, paged::frames_of_round(memory.map, kLanes));
+  memory.words[6][0] = named & memory.words[0][0];
+  memory.clock.announced = paged::number(std::popcount(named & ~memory.words[0][0]));
   constexpr Mask kAll = (1U << kLanes) - 1;
   std::array<Warp, 2> warps;
   {
@@ -247,6 +252,19 @@ void expect_right(const Scopes& scopes) {
   EXPECT_GT(part.counters[paged::kEvicted], 0U);
   part.flush(true);
   for (const auto& [item, value] : last) EXPECT_EQ(part.host[PlainMemory::kLead + item], value);
+}
+
+TEST(Lanes, ThatSweepFreeNoUnitWhichIsNamed) {
+  PlainMemory memory;
+  launched<budgeted_array<std::uint32_t, LaneMachine>>(memory, {{0xF}, {0xF}}, 0);
+  const std::uint32_t held = memory.words[0][0] & ~memory.words[4][0];
+  ASSERT_EQ(std::popcount(held), int(PlainMemory::kNumFrames));
+  std::uint32_t named = ~held;
+  for (std::uint32_t left = held, num = 0; num < 3; left &= left - 1, num++)
+    named |= left & (~left + 1);
+  sweep(memory, named);
+  EXPECT_EQ(memory.words[0][0], held & named);
+  expect_frames(memory);
 }
 
 TEST(Lanes, OfTwoWholeWarpsLoadAndStoreWhatIsThere) { expect_right({{0xF}, {0xF}}); }
