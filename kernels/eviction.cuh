@@ -76,7 +76,6 @@ ISTHMUS_PAGED_CODE void free_frames(const Machine& machine, const budgeted_map& 
   word first = 0;
   if (machine.lane() == leader) {
     first = word(machine.take(&map.clock->tail, machine.count(chosen)) % map.num_frames);
-    machine.take(&map.clock->freed, machine.count(chosen));
     machine.add(map.counters + kEvicted, machine.count(chosen));
     machine.add(map.counters + kWrittenBack, machine.count(stored));
   }
@@ -85,9 +84,34 @@ ISTHMUS_PAGED_CODE void free_frames(const Machine& machine, const budgeted_map& 
     machine.set(map.free_frames + (number(first) + machine.rank(chosen)) % map.num_frames, frame);
 }
 
+/// Where a warp goes on, counted from the hand, for its lane that leads: at two rounds the sweep has
+/// ended.
+template <typename Machine>
+ISTHMUS_PAGED_CODE number next_position(const Machine& machine, const budgeted_map& map,
+                                        number round, unsigned width) {
+  budgeted_clock& clock = *map.clock;
+  const bool second_round = machine.take(&clock.position, 0) >= round;
+  if (machine.take(&clock.freed, 0) >= goal_of(machine, clock, second_round)) return 2 * round;
+  const number position = machine.take(&clock.position, width);
+  return position < 2 * round ? position : 2 * round;
+}
+
+/// How many of `count` frames a warp may free, for its lane that leads: all warps together free no
+/// more than the round's goal.
+template <typename Machine>
+ISTHMUS_PAGED_CODE word reserve(const Machine& machine, const budgeted_map& map, word count,
+                                bool second_round) {
+  budgeted_clock& clock = *map.clock;
+  const number goal = goal_of(machine, clock, second_round);
+  const number before = machine.take(&clock.freed, count);
+  const word left = before < goal ? (goal - before < count ? word(goal - before) : count) : 0;
+  if (left < count) machine.take(&clock.freed, number(left) - count);
+  return left;
+}
+
 /// Sweeps over the frames, all warps of a launch together, until enough are free: in the first round
-/// those that weren't used since the last sweep, in the second others, too. Units that are named keep
-/// theirs. No other launch uses the array meanwhile.
+/// those that weren't used since the last sweep, in the second any others. Warps may be in both rounds
+/// at once. Units that are named keep their frames. No other launch uses the array meanwhile.
 template <typename Machine>
 ISTHMUS_PAGED_CODE void sweep(const Machine& machine, const budgeted_map& map, word* settled,
                               typename Machine::lanes mask) {
@@ -95,27 +119,26 @@ ISTHMUS_PAGED_CODE void sweep(const Machine& machine, const budgeted_map& map, w
   const bool leads = machine.lane() == leader;
   const number round = frames_of_round(map, width);
   const number hand = machine.plain(&map.clock->hand);
-  for (bool second_round = false;;) {
-    word chunk = 0;
-    bool ended = false;
-    if (leads) {
-      ended = machine.take(&map.clock->freed, 0) >= goal_of(machine, *map.clock, second_round);
-      if (!ended) chunk = word(machine.take(&map.clock->position, width) / width);
-    }
-    if (machine.ballot(mask, ended) != 0) return;
-    const number position = number(machine.from_lane(mask, chunk, leader)) * width;
+  for (;;) {
+    const number next = leads ? next_position(machine, map, round, width) : 0;
+    const number position = number(machine.from_lane(mask, word(next / width), leader)) * width;
     if (position >= 2 * round) return;
-    second_round = position >= round;
+    const bool second_round = position >= round;
     const auto frame = word((hand + position + machine.rank(mask)) % round);
     const unit_number unit =
         frame < map.num_frames ? machine.relaxed(map.unit_in + frame) : kNoUnit;
     const place at = place_of(unit == kNoUnit ? 0 : unit);
     const bool used = unit != kNoUnit && (machine.relaxed(map.used + at.index) & at.bit) != 0;
     if (used) machine.and_relaxed(map.used + at.index, ~at.bit);
-    const bool kept = used || (machine.plain(map.named + at.index) & at.bit) != 0;
+    const bool kept =
+        (used && !second_round) || (machine.plain(map.named + at.index) & at.bit) != 0;
+    const auto found = machine.ballot(mask, unit != kNoUnit && !kept);
+    if (found == 0) continue;
+    const word reserved = leads ? reserve(machine, map, machine.count(found), second_round) : 0;
+    const word allowed = machine.from_lane(mask, reserved, leader);
+    const bool may = (found >> machine.lane() & 1U) != 0 && machine.rank(found) < allowed;
     // Two warps may have a frame at once, one in each round: one of them takes the unit.
-    const bool mine =
-        unit != kNoUnit && !kept && machine.exchange(map.unit_in + frame, kNoUnit) == unit;
+    const bool mine = may && machine.exchange(map.unit_in + frame, kNoUnit) == unit;
     const auto chosen = machine.ballot(mask, mine);
     if (chosen != 0) free_frames(machine, map, settled, mask, chosen, unit, frame);
   }

@@ -159,6 +159,18 @@ TEST(BudgetStates, AUnitThatFoundNoFrameTakesThatOfOneThatIsNotUsed) {
   EXPECT_EQ(explore(scenario).most_fetches, 1U);
 }
 
+TEST(BudgetStates, WarpsThatSweepInBothRoundsAtOnceFreeAFrameThatWasUsed) {
+  const Program freed = [](const Warp& warp) {
+    return Values{std::uint32_t(warp.machine.take(&warp.map.clock->freed, 0))};
+  };
+  std::vector<Launch> launches = {{.warps = {stores(0, 5)}, .loaded = {{5}}},
+                                  {.warps = {loads({2})}, .loaded = {{102}}}};
+  std::ranges::move(turn(2), std::back_inserter(launches));
+  launches.push_back({.warps = {freed}, .loaded = {{1}}});
+  expect_right(
+      {.launches = launches, .num_frames = 1, .host_after = {5, 101, 102, 103}, .budgeted = true});
+}
+
 // The exploration sees what is wrong: else it would show nothing.
 
 class BudgetDefects : public testing::TestWithParam<std::pair<Defect, const char*>> {};
@@ -191,6 +203,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(BudgetStates, TwoWarpsThatComeToOneFrameInDifferentRoundsFreeItOnce) {
   const Program forgets = [](const Warp& warp) {
     warp.machine.and_relaxed(warp.map.used, 0);
+    warp.machine.take(&warp.map.clock->missed, 1);  // so that either warp may free a frame
     return Values{};
   };
   std::vector<Launch> launches = {{.warps = {stores(0, 5)}, .loaded = {{5}}},
