@@ -103,10 +103,14 @@ ISTHMUS_PAGED_CODE word reserve(const Machine& machine, const budgeted_map& map,
                                 bool second_round) {
   budgeted_clock& clock = *map.clock;
   const number goal = goal_of(machine, clock, second_round);
-  const number before = machine.take(&clock.freed, count);
-  const word left = before < goal ? (goal - before < count ? word(goal - before) : count) : 0;
-  if (left < count) machine.take(&clock.freed, number(left) - count);
-  return left;
+  number before = machine.take(&clock.freed, 0);
+  while (before < goal) {
+    const word own = goal - before < count ? word(goal - before) : count;
+    const number seen = machine.compare_exchange(&clock.freed, before, before + own);
+    if (seen == before) return own;
+    before = seen;
+  }
+  return 0;
 }
 
 /// Sweeps over the frames, all warps of a launch together, until enough are free: in the first round
