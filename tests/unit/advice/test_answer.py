@@ -51,6 +51,25 @@ def test_the_fastest_way_comes_first_and_is_the_best() -> None:
     assert len(advice.ways) == 6
 
 
+@pytest.mark.parametrize(
+    ("name", "paths", "factor"),
+    [
+        (Name.POOL, {"h2d": Path.WINDOW_THREADS}, 1),
+        (Name.ISTHMUS, {"h2d": Path.WINDOW}, 1),
+        (Name.ISTHMUS, {"h2d": Path.WINDOW_THREADS}, 1.1),
+        (Name.ISTHMUS, {"h2d": Path.DRIVER, "d2h": Path.WINDOW_THREADS}, 1.1),
+        (Name.POOL, {"h2d": Path.WINDOW_THREADS, "d2h": Path.DRIVER}, 1.3),
+        (Name.KEPT_ISTHMUS, {"h2d": Path.WINDOW_THREADS, "d2h": Path.DRIVER}, 1.43),
+    ],
+)
+def test_ways_by_several_threads_must_be_clearly_quicker_to_come_first(
+    name: Name, paths: dict[str, Path], factor: float
+) -> None:
+    way = way_of(asked(size_bytes=MIB), Name.POOL)
+    way = dataclasses.replace(way, name=name, paths=paths)
+    assert way.rank == pytest.approx(factor * way.cost.seconds)
+
+
 def test_registering_new_memory_costs_malloc_and_the_registration() -> None:
     way = way_of(asked(size_bytes=MIB), Name.REGISTERED)
     expected = sum(line(*MEMORY[k], MIB) for k in (MemoryKind.PAGEABLE, MemoryKind.REGISTERED))
