@@ -37,11 +37,13 @@ HostTouch HostMemory::touch(const void* begin, std::size_t size_bytes,
   if (type == 0) return touch_pageable(begin, size_bytes, access);
   if (type != CU_MEMORYTYPE_HOST) return HostTouch::forbidden;
   if (is_ordinary(begin, size_bytes)) return HostTouch::direct;
-  // Pinned memory may be touched; memory pages after it may belong to anything.
-  const bool all = host::Pages(begin, size_bytes).count() == 1 ||
-                   memory_type_at(driver_, first + size_bytes - 1) == CU_MEMORYTYPE_HOST ||
-                   host::can_touch(begin, size_bytes, access);
-  return all ? touch_of_pages(begin, size_bytes) : HostTouch::forbidden;
+  // Pinned memory may be touched, and stays as long as it is pinned. Memory pages after it may belong
+  // to anything.
+  const bool all_pinned = host::Pages(begin, size_bytes).count() == 1 ||
+                          memory_type_at(driver_, first + size_bytes - 1) == CU_MEMORYTYPE_HOST;
+  if (all_pinned) return HostTouch::direct;
+  return host::can_touch(begin, size_bytes, access) ? touch_of_pages(begin, size_bytes)
+                                                    : HostTouch::forbidden;
 }
 
 HostTouch HostMemory::touch_pageable(const void* begin, std::size_t size_bytes,
