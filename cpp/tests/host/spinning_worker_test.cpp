@@ -48,6 +48,21 @@ TEST(ASpinningWorker, DoesEachJobOnceOnItsOwnThread) {
   EXPECT_EQ(count, 1000);
 }
 
+TEST(ASpinningWorker, NeedsNoWakingWhileItIsToStayAwake) {
+  std::atomic<bool> stay_awake{true};
+  Worker worker(kName, {}, std::chrono::microseconds(0), &stay_awake);
+  int count = 0;
+  const std::function<void()> add = [&] { ++count; };
+  for (int i = 0; i < 100; ++i) {
+    std::this_thread::yield();
+    worker.post({&add});
+    worker.wait();
+  }
+  EXPECT_EQ(count, 100);
+  stay_awake = false;
+  await_sleep(worker);
+}
+
 TEST(ASpinningWorker, HasItsNameItsCpusAndNoSignals) {
   const std::vector<int> cpus{allowed_cpus().front()};
   Worker worker(kName, cpus);

@@ -21,6 +21,7 @@
 #include "host/cpu/cpu_list.hpp"
 #include "host/system/text_file.hpp"
 #include "sizes.hpp"
+#include "window/copies/copy_job.hpp"
 #include "window/guarded_pages.hpp"
 
 namespace isthmus::window {
@@ -237,6 +238,26 @@ TEST_F(CopyThreadsTest, NoMoreHelpersThanCoresToSpare) {
 TEST_F(CopyThreadsTest, NoMoreHelpersThanAskedFor) {
   threads_.start(2);
   EXPECT_LE(threads_.num_started(), 1);
+}
+
+TEST(ACopyTeam, WakesEachSleeperOnce) {
+  for (const std::size_t num_awake : {0, 1, 5}) {
+    for (const std::size_t num_helpers :
+         {num_awake, num_awake + 1, num_awake + 2, num_awake + 11}) {
+      CopyTeam team;
+      team.num_awake = num_awake;
+      team.num_helpers = num_helpers;
+      std::size_t next = num_awake;
+      for (std::size_t place = 0; place <= num_helpers - num_awake; ++place) {
+        const CopyTeam::Range woken = team.woken_by(place);
+        EXPECT_EQ(woken.begin, next) << "nobody is left out, and nobody is woken twice";
+        EXPECT_TRUE(place == 0 || woken.begin == woken.end || num_awake + place - 1 < woken.begin)
+            << "who wakes another is awake before";
+        next = woken.end;
+      }
+      EXPECT_EQ(next, num_helpers);
+    }
+  }
 }
 
 TEST_F(CopyThreadsTest, SleepingHelpersDelayNobodyAndWakeForABurst) {

@@ -45,9 +45,13 @@ public:
   /// As start_thread().
   ///
   /// spin_time   after a job, and before the first; 0: some hundred nanoseconds
+  /// stay_awake  while it is true the spin time doesn't pass; null: it always does
   SpinningWorker(const char* name, const std::vector<int>& cpus,
-                 std::chrono::microseconds spin_time = kDefaultSpinTime)
-      : spin_time_(spin_time), thread_(start_thread(name, cpus, [this] { run(); })) {}
+                 std::chrono::microseconds spin_time = kDefaultSpinTime,
+                 const std::atomic<bool>* stay_awake = nullptr)
+      : spin_time_(spin_time),
+        stay_awake_(stay_awake),
+        thread_(start_thread(name, cpus, [this] { run(); })) {}
   /// Ends the thread. Every post must have been taken back or waited for.
   ~SpinningWorker() {
     posted_.store(kEnd);
@@ -112,15 +116,20 @@ private:
   }
 
   bool posted_within_spin(std::uint64_t seen) noexcept {
-    const auto end = std::chrono::steady_clock::now() + spin_time_;
-    do {
+    auto end = std::chrono::steady_clock::now() + spin_time_;
+    bool spins_on = true;
+    while (spins_on) {
       for (int spin = 0; spin < kSpinsPerClockRead; ++spin) {
         if (posted_.load(std::memory_order_acquire) != seen) return true;
         pause_briefly();
       }
       // Keeps the answer's line in this core, so that beginning a job doesn't have to fetch it.
       num_spins_.store(num_spins_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    } while (std::chrono::steady_clock::now() < end);
+      const auto now = std::chrono::steady_clock::now();
+      const bool held = stay_awake_ != nullptr && stay_awake_->load(std::memory_order_relaxed);
+      if (held) end = now + spin_time_;
+      spins_on = held || now < end;
+    }
     return false;
   }
 
@@ -134,6 +143,7 @@ private:
   // Rarely written. The thread is the last member: it starts when everything else exists.
   alignas(kApartBytes) std::atomic<int> asleep_{0};
   const std::chrono::microseconds spin_time_;
+  const std::atomic<bool>* const stay_awake_;
   std::thread thread_;
 };
 

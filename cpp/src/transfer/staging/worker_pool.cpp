@@ -266,7 +266,8 @@ int StagingRing::WorkerPool::start_workers(int num_threads) {
   const auto wanted = static_cast<std::size_t>(num_threads);
   try {
     while (workers_.size() + 1 < wanted)
-      workers_.push_back(std::make_unique<RingWorker>("isthmus-ring", cpus_, spin_time_));
+      workers_.push_back(
+          std::make_unique<RingWorker>("isthmus-ring", cpus_, spin_time_, &copying_));
   } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): go on with fewer
   }
   return static_cast<int>(std::min(wanted, workers_.size() + 1));
@@ -298,6 +299,7 @@ void StagingRing::WorkerPool::post(StagingJob& job, std::size_t num_helpers) noe
 
 void StagingRing::WorkerPool::work_together(StagingJob& job, std::size_t num_threads) noexcept {
   const std::size_t num_helpers = num_threads - 1;
+  copying_.store(true, std::memory_order_relaxed);
   // The others wake while the first piece crosses.
   slots_->fetch_first(job);
   post(job, num_helpers);
@@ -308,6 +310,7 @@ void StagingRing::WorkerPool::work_together(StagingJob& job, std::size_t num_thr
     if (!workers_[i]->take_back()) workers_[i]->wait();
   }
   slots_->finish(job);
+  copying_.store(false, std::memory_order_relaxed);
 }
 
 void StagingRing::WorkerPool::drop_unusable_slots() noexcept {

@@ -110,6 +110,8 @@ private:
   std::mutex busy_;
   std::unique_ptr<Event> begin_;
   std::unique_ptr<StagingSlots> slots_;
+  /// A worker whose part ends before the copy does stays awake for the next copy.
+  std::atomic<bool> copying_{false};
   std::vector<std::unique_ptr<RingWorker>> workers_;  // must end before the slots that they use
 };
 

@@ -17,10 +17,6 @@ namespace isthmus::window {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using CopyWorker = host::SpinningWorker<CopyJob>;
-// A job and the count of posts fill one cache line.
-static_assert(sizeof(CopyJob) + sizeof(std::uint64_t) <= kLineBytes);
-
 // A worker that has begun finishes soon, so waiting for it never sleeps.
 constexpr host::SpinLimits kWaitForWorker{4096, std::chrono::hours{24}};
 
@@ -28,7 +24,6 @@ constexpr host::SpinLimits kWaitForWorker{4096, std::chrono::hours{24}};
 constexpr std::size_t kMinSharedWriteBytes = std::size_t{32} << 10U;
 constexpr int kMaxWriters = 2;              // more threads don't write faster
 constexpr std::size_t kLinesInFlight = 16;  // lines that a core reads in one round trip
-constexpr std::size_t kMaxHelpers = 63;
 
 // Chunks are small because threads differ in speed: two on one core share its line buffers. A read
 // of 1 KiB fills them once, so smaller chunks would cost bandwidth. Writes are too fast for small
@@ -38,9 +33,8 @@ constexpr std::size_t kChunksPerThread = 4;
 constexpr std::size_t kMinReadChunkBytes = std::size_t{1} << 10U;
 constexpr std::size_t kMinWriteChunkBytes = std::size_t{64} << 10U;
 
-// A copy of some 30 us is worth the one or two microseconds that each wake-up costs the caller. More
-// of them would take longer than they save: 15 took 30 us before a copy of 64 KiB.
-constexpr std::size_t kMaxWokenByCopy = 3;
+// A copy of some 30 us is worth the one or two microseconds that each wake-up costs. The caller wakes
+// two workers, and these wake the others while there is work: 15 took the caller 30 us.
 constexpr std::size_t kMinWakingReadBytes = std::size_t{32} << 10U;
 constexpr std::size_t kMinWakingWriteBytes = std::size_t{512} << 10U;
 // A smaller copy wakes a worker for later copies, if copies follow each other this closely.
@@ -61,9 +55,8 @@ CopyJob whole_copy(const StreamingCopy& way, void* target, const void* source,
   return job;
 }
 
-std::size_t chunk_bytes(const CopyJob& job) {
-  const std::size_t share_lines =
-      divide_up(job.num_lines(), static_cast<std::size_t>(job.num_threads));
+std::size_t chunk_bytes(const CopyJob& job, std::size_t num_threads) {
+  const std::size_t share_lines = divide_up(job.num_lines(), num_threads);
   const std::size_t min_lines =
       (job.to_mapping ? kMinWriteChunkBytes : kMinReadChunkBytes) / kLineBytes;
   if (share_lines <= min_lines) return share_lines * kLineBytes;
@@ -79,22 +72,18 @@ struct CopyThreads::Pool {
   std::atomic<int> num_started{0};
   std::atomic<const CopyWorker*> first{nullptr};
   const std::chrono::microseconds spins_for = spin_time();
-  std::size_t max_helpers = kMaxHelpers;
+  std::size_t max_helpers = CopyTeam::kMaxHelpers;
   Clock::time_point met_sleepers;
-  alignas(host::kApartBytes) std::atomic<std::size_t> next_chunk{0};
+  CopyTeam team;
 
   void start(std::size_t num_helpers);
   void copy(CopyJob job, std::size_t num_helpers);
 
 private:
-  /// The workers that take part in one copy.
-  struct Helpers {
-    std::array<CopyWorker*, kMaxHelpers> workers;
-    std::size_t size = 0;
-  };
-  Helpers choose_helpers(const CopyJob& job, std::size_t num_helpers);
-  void copy_with(const Helpers& helpers, CopyJob& job);
-  void wake_in_burst(CopyWorker& sleeper);
+  void choose_helpers(const CopyJob& job, std::size_t num_helpers);
+  void copy_together(CopyJob& job);
+  void post(CopyJob& job);
+  bool follows_closely();
 };
 
 /// Starts threads until there are `num_helpers`, or as many as are useful.
@@ -113,70 +102,75 @@ void CopyThreads::Pool::start(std::size_t num_helpers) {
   }
 }
 
-/// The workers for a job: those that are awake, and a few sleeping ones if the job is long enough
-/// for them.
-CopyThreads::Pool::Helpers CopyThreads::Pool::choose_helpers(const CopyJob& job,
-                                                             std::size_t num_helpers) {
+/// The workers for a job: those that are awake, and behind them the sleeping ones if the job is long
+/// enough for them.
+void CopyThreads::Pool::choose_helpers(const CopyJob& job, std::size_t num_helpers) {
   const std::size_t least = job.to_mapping ? kMinWakingWriteBytes : kMinWakingReadBytes;
-  std::size_t num_wakes = job.size_bytes >= least ? kMaxWokenByCopy : 0;
-  const bool wakes = num_wakes > 0;
-  Helpers helpers;
-  CopyWorker* sleeper = nullptr;
+  const bool wakes = job.size_bytes >= least;
+  std::array<CopyWorker*, CopyTeam::kMaxHelpers> sleepers;
+  std::size_t num_sleepers = 0;
+  team.num_awake = 0;
   for (std::size_t i = 0; i < std::min(num_helpers, workers.size()); ++i) {
     CopyWorker& worker = *workers[i];
-    if (!worker.asleep()) {
-      helpers.workers[helpers.size++] = &worker;
-    } else if (num_wakes > 0) {
-      --num_wakes;
-      worker.wake();
-      helpers.workers[helpers.size++] = &worker;
-    } else {
-      if (sleeper == nullptr) sleeper = &worker;
-      // The first worker takes part in every copy. If it sleeps, the others do: their cache lines
-      // needn't be fetched.
-      if (i == 0) break;
-    }
+    if (worker.asleep())
+      sleepers[num_sleepers++] = &worker;
+    else
+      team.helpers[team.num_awake++] = &worker;
+    // The first worker takes part in every copy. If it sleeps, the others do: their cache lines
+    // needn't be fetched.
+    if (i == 0 && num_sleepers > 0 && !wakes) break;
   }
-  if (sleeper != nullptr && !wakes) wake_in_burst(*sleeper);
-  return helpers;
+  team.num_helpers = team.num_awake;
+  if (wakes) {
+    for (std::size_t i = 0; i < num_sleepers; ++i) team.helpers[team.num_helpers++] = sleepers[i];
+  } else if (num_sleepers > 0 && follows_closely()) {
+    for (std::size_t i = 0; i < std::min(num_sleepers, CopyTeam::kFanOut); ++i) sleepers[i]->wake();
+  }
 }
 
-void CopyThreads::Pool::wake_in_burst(CopyWorker& sleeper) {
+/// True if another short copy met sleepers a moment ago.
+bool CopyThreads::Pool::follows_closely() {
   const auto now = Clock::now();
-  if (now - met_sleepers < kBurst) sleeper.wake();
+  const bool closely = now - met_sleepers < kBurst;
   met_sleepers = now;
+  return closely;
 }
 
 void CopyThreads::Pool::copy(CopyJob job, std::size_t num_helpers) {
   start(num_helpers);
-  job.next_chunk = &next_chunk;
-  Helpers helpers = choose_helpers(job, num_helpers);
-  if (helpers.size == 0) return job.copy_alone();
-  job.num_threads = static_cast<int>(helpers.size) + 1;
-  job.chunk_bytes = chunk_bytes(job);
+  choose_helpers(job, num_helpers);
+  if (team.num_helpers == 0) return job.copy_alone();
+  job.chunk_bytes = chunk_bytes(job, team.num_helpers + 1);
   // Shares are rounded up, so the last helpers may have nothing to do.
-  helpers.size = std::min(helpers.size, job.num_chunks() - 1);
-  job.num_threads = static_cast<int>(helpers.size) + 1;
-  copy_with(helpers, job);
+  team.num_helpers = std::min(team.num_helpers, job.num_chunks() - 1);
+  team.num_awake = std::min(team.num_awake, team.num_helpers);
+  job.team = &team;
+  job.num_owned = static_cast<std::uint16_t>(team.num_awake + 1);
+  copy_together(job);
 }
 
-void CopyThreads::Pool::copy_with(const Helpers& helpers, CopyJob& job) {
-  next_chunk.store(helpers.size + 1, std::memory_order_relaxed);
-  for (std::size_t i = 0; i < helpers.size; ++i) {
-    job.own_chunk = static_cast<std::uint16_t>(i + 1);
-    helpers.workers[i]->post(job);
-  }
-  job.own_chunk = 0;
+void CopyThreads::Pool::copy_together(CopyJob& job) {
+  team.next_chunk.store(job.num_owned, std::memory_order_relaxed);
+  post(job);
+  team.wake_next(0);
   job.copy_share();
-  std::array<bool, kMaxHelpers> helps{};
-  for (std::size_t i = helpers.size; i-- > 0;) {
-    helps[i] = !helpers.workers[i]->take_back();
-    if (!helps[i]) job.copy_chunk(i + 1);
+  std::array<bool, CopyTeam::kMaxHelpers> helps{};
+  for (std::size_t i = team.num_helpers; i-- > 0;) {
+    helps[i] = !team.helpers[i]->take_back();
+    if (!helps[i] && i < team.num_awake) job.copy_chunk(i + 1);
   }
   if (job.to_mapping) store_fence();
-  for (std::size_t i = 0; i < helpers.size; ++i) {
-    if (helps[i]) helpers.workers[i]->wait(kWaitForWorker);
+  for (std::size_t i = 0; i < team.num_helpers; ++i) {
+    if (helps[i]) team.helpers[i]->wait(kWaitForWorker);
   }
+}
+
+void CopyThreads::Pool::post(CopyJob& job) {
+  for (std::size_t i = 0; i < team.num_helpers; ++i) {
+    job.number = static_cast<std::uint16_t>(i + 1);
+    team.helpers[i]->post(job);
+  }
+  job.number = 0;
 }
 
 CopyThreads::CopyThreads() {

@@ -13,11 +13,11 @@ namespace isthmus::window {
 /// forgets them.
 ///
 /// The workers spin for spin_time() after their last copy, then sleep. A copy never waits for a
-/// worker that sleeps. A long copy (32 KiB read, 512 KiB written) wakes up to three of them, and the
-/// next one three more: each takes the caller a microsecond or two. A shorter one wakes one of
-/// them, and only if another such copy came in the millisecond before. There are never more
-/// workers than spare cores (cgroup quotas included) on the NUMA node of the thread that first
-/// needs them, so there are none on a machine with one core.
+/// worker that sleeps. A long copy (32 KiB read, 512 KiB written) wakes two of them, and each that
+/// wakes while there is work left wakes two more: a wake-up takes a microsecond or two. A shorter
+/// copy wakes two of them, and only if another such copy came in the millisecond before. There are
+/// never more workers than spare cores (cgroup quotas included) on the NUMA node of the thread that
+/// first needs them, so there are none on a machine with one core.
 ///
 /// Measured: benchmarks/windows. Two threads saturate the link with writes from 32 KiB on. Reads
 /// become faster with one more thread per KiB, up to the number of cores.
