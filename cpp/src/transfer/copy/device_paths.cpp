@@ -15,6 +15,8 @@ constexpr std::size_t kMaxWindowBytes = std::size_t{16} << 20U;
 constexpr std::size_t kSmallestStep = 64;
 // Of the driver's calls that begin a copy and mark its end, on an H200: benchmarks/frontdoor.
 constexpr double kBeginningSeconds = 3e-6;
+// A path may take this many times the CPU time of the driver's copy, whose thread spins until the end.
+constexpr double kMaxCpuTimes = 2;
 
 // A single copy moves a path's share of its pause costs by a quarter of the way, so that two or
 // three tell the program's rhythm. One that was interrupted doesn't count for more than kMaxShare.
@@ -28,6 +30,20 @@ constexpr double kLeastPauseSeconds = 1e-6;
 /// Where pauses cost nothing, as on the emulated link, they make nothing uncertain either.
 double counted_seconds(CopyPath path, double seconds, double pause_seconds) {
   return seconds * margin_of(path, pause_seconds > 0);
+}
+
+/// The CPU's reads through a window take turns with the link: a thread reads at one rate, so what one
+/// thread takes for all is the CPU time of several, too.
+bool takes_much_cpu(CopyPath path, const Crossing& crossing, const Profile& profile) {
+  if (path != CopyPath::window_threads || crossing.direction != Direction::device_to_host)
+    return false;
+  const auto curve = [&](CopyPath of) {
+    return profile.curve(of, crossing.direction, crossing.host_kind);
+  };
+  const CostCurve* const alone = curve(CopyPath::window);
+  const CostCurve* const driver = curve(CopyPath::driver);
+  return alone != nullptr && driver != nullptr &&
+         alone->seconds(crossing.size_bytes) > kMaxCpuTimes * driver->seconds(crossing.size_bytes);
 }
 
 /// "counted 1.03 times: ..."; empty for the driver's copy.
@@ -82,6 +98,7 @@ DevicePaths::Fit DevicePaths::fit(CopyPath path, const Crossing& crossing,
   if (is_window(path)) {
     if (crossing.size_bytes > kMaxWindowBytes) return Fit::too_long;
     if (!windows_.may_open(context_.device().ordinal)) return Fit::no_window;
+    if (takes_much_cpu(path, crossing, profile)) return Fit::much_cpu;
   }
   if (path == CopyPath::staged) {
     if (ring_given_up_.load(std::memory_order_relaxed)) return Fit::given_up;
@@ -101,6 +118,9 @@ std::string DevicePaths::text_of(Fit fit) const {
       return "longer than a copy's window, " + std::to_string(kMaxWindowBytes >> 20U) + " MiB";
     case Fit::pinned_already:
       return "the host's memory is pinned already";
+    case Fit::much_cpu:
+      return "only if it is named: its threads take more than twice the CPU time of the driver's "
+             "copy";
     case Fit::one_thread:
       return "there is only one core to copy with";
     case Fit::not_measured:
@@ -170,7 +190,9 @@ std::string DevicePaths::obstacle(CopyPath path, const Crossing& crossing) const
   const Profile* const current = profile();
   const Fit found = fit(path, crossing, *current);
   // A path that is named needs no prediction.
-  if (found == Fit::not_measured || found == Fit::by_name_only) return {};
+  const bool by_name =
+      found == Fit::not_measured || found == Fit::by_name_only || found == Fit::much_cpu;
+  if (by_name) return {};
   return text_of(found);
 }
 

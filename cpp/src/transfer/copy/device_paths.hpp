@@ -104,6 +104,7 @@ private:
   enum class Fit {
     yes,
     no_window,
+    much_cpu,
     too_long,
     pinned_already,
     one_thread,
