@@ -109,6 +109,13 @@ TEST(Profile, OnlyTheDriversCopyIsCountedAsItIs) {
   EXPECT_GT(margin_of(CopyPath::window_threads), margin_of(CopyPath::window));
 }
 
+TEST(Profile, AfterAPauseOnlyPathsWithThreadsAreCountedMore) {
+  for (const CopyPath path : {CopyPath::driver, CopyPath::window})
+    EXPECT_DOUBLE_EQ(margin_of(path, true), margin_of(path)) << name_of(path);
+  for (const CopyPath path : {CopyPath::window_threads, CopyPath::staged})
+    EXPECT_GT(margin_of(path, true), margin_of(path)) << name_of(path);
+}
+
 // --- defaults
 
 TEST(Defaults, EveryKindOfLinkHasThemForEveryWay) {

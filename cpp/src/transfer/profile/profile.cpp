@@ -16,7 +16,7 @@ namespace {
 // points of benchmarks/transfer/h200/details.json that were measured twice.
 constexpr double kNoise = 1.03;
 constexpr double kNoiseOfThreads = 1.1;
-// What a pause costs differs from one minute to the next, with what other programs do to caches.
+// What waking threads costs differs from one minute to the next. A window of one thread wakes none.
 // Source: benchmarks/rhythms.
 constexpr double kNoiseAfterPause = 1.3;
 
@@ -74,6 +74,7 @@ double pause_seconds_of(const CostCurve& back_to_back, const std::vector<CostPoi
 
 double margin_of(CopyPath path, bool after_pause) noexcept {
   if (path == CopyPath::driver) return 1;
+  if (path == CopyPath::window) return kNoise;
   if (after_pause) return kNoiseAfterPause;
   return path == CopyPath::window_threads ? kNoiseOfThreads : kNoise;
 }
