@@ -49,6 +49,9 @@ extern "C" __global__ void isthmus_budgeted_announce(const isthmus::budgeted_map
 /// Frees frames, as many as the last launches missed and as were announced.
 extern "C" __global__ void isthmus_budgeted_sweep(const isthmus::budgeted_map* map,
                                                   uint32_t* settled) {
+  // Eight chunks for each warp: with fewer, warps would begin the second round before others have
+  // ended the first, and free what was used although there is what wasn't.
+  if (isthmus_first_of_warp() * 8 > map->num_frames) return;
   const IsthmusPagedMachine machine{};
   isthmus::paged::sweep(machine, *map, settled, machine.together());
 }
