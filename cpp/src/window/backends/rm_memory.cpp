@@ -97,8 +97,11 @@ void CreatedObject::retain(const Allocation& allocation) {
     refuse("memory of cudaMallocAsync or of another pool, whose handle the driver doesn't give" +
                answer,
            "memory from cudaMalloc or cuMemCreate");
-  refuse("the memory is neither cudaMalloc's nor cuMemCreate's" + answer,
-         "memory from cudaMalloc or cuMemCreate");
+  refuse(
+      "the memory is neither cudaMalloc's nor cuMemCreate's here, as that of another process "
+      "isn't" +
+          answer,
+      "memory from cudaMalloc or cuMemCreate");
 }
 
 void CreatedObject::examine() {
