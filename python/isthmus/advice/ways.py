@@ -8,7 +8,7 @@ from isthmus.advice.interval import NOTHING, Interval, total
 from isthmus.advice.machine import MachineCosts
 from isthmus.advice.question import MAX_BYTES, Buffer, Direction, Question
 from isthmus.profile.model import MemoryKind, Path
-from isthmus.profile.plan import MARGINS
+from isthmus.profile.plan import MARGINS, cheapest
 from isthmus.sizes import format_size
 
 
@@ -178,14 +178,15 @@ def _cheapest_copy(
     question: Question, costs: MachineCosts, direction: str, host: str, size_bytes: int
 ) -> _Crossing:
     """Choose as the native core does, by time and margin; windows are open already."""
-    candidates = []
-    for path in MARGINS:
-        crossing = _crossing(question, costs, path, direction, host, size_bytes)
-        if crossing is not None:
-            candidates.append(crossing)
-    if not candidates:
+    crossings = {
+        path: crossing
+        for path in MARGINS
+        if (crossing := _crossing(question, costs, path, direction, host, size_bytes)) is not None
+    }
+    path = cheapest({path: one.once.seconds for path, one in crossings.items()}, direction)
+    if path is None:
         raise NotPossible(_why_none(question, costs, direction, size_bytes))
-    return min(candidates, key=lambda one: one.once.seconds * MARGINS[one.path])
+    return crossings[path]
 
 
 def _why_none(question: Question, costs: MachineCosts, direction: str, size_bytes: int) -> str:

@@ -69,7 +69,7 @@ def reigns(profile: Profile, direction: str, host_memory: str) -> list[Reign]:
             for path, cost in curves.items()
             if cost.points[0].bytes <= size
         }
-        path = cheapest(costs)
+        path = cheapest(costs, direction)
         if path is None:
             continue
         reign = Reign(path=path, last_bytes=size, seconds=costs[path])

@@ -47,6 +47,9 @@ MARGINS: Mapping[Path, float] = {
     Path.DRIVER: 1.0,
     Path.STAGED: 1.03,
 }
+# Several threads read through a window for at most this many times the driver's CPU time:
+# kMaxCpuTimes in cpp/src/transfer/copy/device_paths.cpp.
+_MAX_CPU_TIMES = 2.0
 # If the cheapest path changes between two sizes, they are brought this close together.
 _CLOSE_ENOUGH = 1.2
 _ALIGNMENT = 64
@@ -200,15 +203,15 @@ def refinements(curves: Mapping[Way, Sequence[CostPoint]]) -> list[tuple[Group, 
             for way, points in curves.items()
             if group_of(way) == group
         }
-        found += [(group, size) for size in _between_winners(costs)]
+        found += [(group, size) for size in _between_winners(costs, group.direction)]
     return found
 
 
-def _between_winners(costs: Mapping[Path, Mapping[int, float]]) -> list[int]:
+def _between_winners(costs: Mapping[Path, Mapping[int, float]], direction: Direction) -> list[int]:
     winners: list[tuple[int, Path]] = []
     for size in sorted({size for points in costs.values() for size in points}):
         here = {path: points[size] for path, points in costs.items() if size in points}
-        if path := cheapest(here):
+        if path := cheapest(here, direction):
             winners.append((size, path))
     return [
         _middle(first, last)
@@ -217,14 +220,32 @@ def _between_winners(costs: Mapping[Path, Mapping[int, float]]) -> list[int]:
     ]
 
 
-def cheapest(costs: Mapping[Path, float]) -> Path | None:
+def takes_much_cpu(direction: str, costs: Mapping[Path, float]) -> bool:
+    """
+    Say whether a window's threads take too much CPU time, as the native core does.
+
+    A thread reads through a window at one rate: what one takes is the CPU time of several, too.
+
+    Args:
+        direction: "h2d" or "d2h".
+        costs: Seconds, at one size.
+    """
+    if direction != "d2h" or not {Path.WINDOW, Path.DRIVER} <= costs.keys():
+        return False
+    return costs[Path.WINDOW] > _MAX_CPU_TIMES * costs[Path.DRIVER]
+
+
+def cheapest(costs: Mapping[Path, float], direction: str = "h2d") -> Path | None:
     """
     Give the path that copies choose, as the native core does; None if there is no path.
 
     Args:
         costs: Seconds, at one size.
+        direction: "h2d" or "d2h".
     """
     counted = {path: costs[path] * margin for path, margin in MARGINS.items() if path in costs}
+    if takes_much_cpu(direction, costs):
+        counted.pop(Path.WINDOW_THREADS, None)
     return min(counted, key=lambda path: counted[path]) if counted else None
 
 

@@ -206,15 +206,22 @@ def test_the_driver_s_copy_is_chosen_unless_another_is_clearly_quicker() -> None
     assert cheapest({Path.REGISTERED: 1e-6}) is None, "taken by its name only"
 
 
+def test_threads_read_through_windows_up_to_twice_the_drivers_cpu_time() -> None:
+    costs = {Path.DRIVER: 10.0, Path.WINDOW: 20.0, Path.WINDOW_THREADS: 4.0}
+    assert cheapest(costs, "d2h") == Path.WINDOW_THREADS
+    costs[Path.WINDOW] = 20.1
+    assert cheapest(costs, "d2h") == Path.DRIVER
+    assert cheapest(costs, "h2d") == Path.WINDOW_THREADS
+
+
 class SlowAtFirst(FakeCopies):
     """As if other programs had kept the machine busy for the first half of the time."""
 
     def times(self, ways: Sequence[Way], size_bytes: int, effort: Effort) -> Found:
         found = super().times(ways, size_bytes, effort)
-        key = (*ways, size_bytes)
-        slowed = 1.0 if key in self.visited else 3.0
-        self.visited.add(key)
-        timings = {way: Timing(seconds=slowed * s) for way, s in found.seconds.items()}
+        slowed = {way: 1.0 if (way, size_bytes) in self.visited else 3.0 for way in found.seconds}
+        self.visited.update((way, size_bytes) for way in ways)
+        timings = {way: Timing(seconds=slowed[way] * s) for way, s in found.seconds.items()}
         return replace(found, timings=timings)
 
     def __init__(self) -> None:
