@@ -64,7 +64,8 @@ extern "C" __global__ void isthmus_budgeted_prefetch(const isthmus::budgeted_map
     const bool full =
         isthmus_lane_of_warp() == 0 && machine.take(&map->clock->head, 0) >= map->clock->tail;
     if (machine.ballot(all, full) != 0) return;
-    isthmus::paged::make_valid(machine, *map, all, uint32_t(unit), unit < end_unit);
+    isthmus::paged::make_valid(machine, *map, all, uint32_t(unit), unit < end_unit,
+                               isthmus::paged::kNamed);
   }
 }
 

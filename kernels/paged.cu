@@ -5,11 +5,17 @@
 #include "paged_items.cuh"
 
 /// Lets later launches know without any order what is valid now.
-extern "C" __global__ void isthmus_paged_settle(const isthmus::paged_map* map, uint32_t* settled) {
+///
+/// all_settled  not 0; becomes 0 if a unit isn't valid
+extern "C" __global__ void isthmus_paged_settle(const isthmus::paged_map* map, uint32_t* settled,
+                                                uint32_t* all_settled) {
   const IsthmusPagedMachine machine{};
-  const uint64_t num_words = (map->num_units() + 31) / 32;
-  for (uint64_t i = isthmus_lane(); i < num_words; i += isthmus_num_lanes())
+  const uint64_t num_units = map->num_units(), num_words = (num_units + 31) / 32;
+  for (uint64_t i = isthmus_lane(); i < num_words; i += isthmus_num_lanes()) {
     settled[i] = machine.acquire(map->valid + i);
+    const bool whole = settled[i] == isthmus_bits_within(i, 0, num_units);
+    if (!whole && machine.relaxed(all_settled) != 0) machine.and_relaxed(all_settled, 0);
+  }
 }
 
 /// Fetches the units from `first_unit` to before `end_unit` that are absent.
@@ -18,14 +24,16 @@ extern "C" __global__ void isthmus_paged_prefetch(const isthmus::paged_map* map,
   const IsthmusPagedMachine machine{};
   for (uint64_t i = first_unit + isthmus_first_of_warp(); i < end_unit; i += isthmus_num_lanes()) {
     const uint64_t unit = i + isthmus_lane_of_warp();
-    isthmus::paged::make_valid(machine, *map, machine.together(), uint32_t(unit), unit < end_unit);
+    isthmus::paged::make_valid(machine, *map, machine.together(), uint32_t(unit), unit < end_unit,
+                               isthmus::paged::kNamed);
   }
 }
 
 /// Makes units absent. No other launch uses the array meanwhile.
 extern "C" __global__ void isthmus_paged_invalidate(const isthmus::paged_map* map,
-                                                    uint32_t* settled, uint64_t first_unit,
-                                                    uint64_t end_unit) {
+                                                    uint32_t* settled, uint32_t* all_settled,
+                                                    uint64_t first_unit, uint64_t end_unit) {
+  if (isthmus_lane() == 0) *all_settled = 0;
   const uint64_t end_word = (end_unit + 31) / 32;
   for (uint64_t i = first_unit / 32 + isthmus_lane(); i < end_word; i += isthmus_num_lanes()) {
     const uint32_t kept = ~isthmus_bits_within(i, first_unit, end_unit);

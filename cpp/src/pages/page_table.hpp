@@ -8,7 +8,7 @@
 
 #include "pages/page.hpp"
 #include "pages/page_index.hpp"
-#include "pages/policy.hpp"
+#include <isthmus/pages/policy.hpp>
 #include "pages/word_arena.hpp"
 
 namespace isthmus::pages {
