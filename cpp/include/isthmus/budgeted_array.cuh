@@ -96,8 +96,7 @@ struct budgeted_map : paged_map {
   /// Frames are for what is needed: nothing comes along.
   template <typename Machine>
   ISTHMUS_PAGED_CODE void bring_along(const Machine&, typename Machine::lanes,
-                                      typename Machine::lanes, typename Machine::lanes,
-                                      unsigned int, bool) const {}
+                                      typename Machine::lanes, unsigned int) const {}
 
   /// Takes up to `count` free frames, the first of which is number `first` of the ring. Who begins
   /// anew does so because another has taken some: nobody waits.

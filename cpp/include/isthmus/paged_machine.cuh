@@ -60,12 +60,11 @@ struct paged_map {
     if (!overwrite) machine.fetch(*this, mask, chosen, unit);
     return chosen;
   }
-  /// Brings what the policy has come along with units that were missed: see paged_policy.cuh.
+  /// Brings what the policy has come along with the units of the lanes in `chosen`, which claimed them:
+  /// see paged_policy.cuh.
   template <typename Machine>
   ISTHMUS_PAGED_CODE void bring_along(const Machine& machine, typename Machine::lanes mask,
-                                      typename Machine::lanes short_of,
-                                      typename Machine::lanes chosen, unsigned int unit,
-                                      bool waits) const;
+                                      typename Machine::lanes chosen, unsigned int unit) const;
 };
 
 namespace paged {

@@ -87,22 +87,12 @@ ISTHMUS_PAGED_CODE word next_claim(const paged_map& map, word left) {
   return left & ((word(1) << width) - 1) << first;
 }
 
-/// True if no lane of a group waits for its unit any more.
-template <typename Machine>
-ISTHMUS_PAGED_CODE bool all_there(const Machine& machine, const paged_map& map,
-                                  typename Machine::lanes mask, unit_number unit, bool waits) {
-  const place at = place_of(unit);
-  const bool waits_still = waits && (machine.relaxed(map.valid + at.index) & at.bit) == 0;
-  return machine.ballot(mask, waits_still) == 0;
-}
-
 /// Claims what nobody has of `units`, all lanes of `mask` together, and fetches and publishes it;
-/// begins with the word of `from`, one of them. A group that only helps leaves off when none of its
-/// lanes waits for its own unit any more.
+/// begins with the word of `from`, one of them.
 template <typename Machine>
 ISTHMUS_PAGED_CODE void claim_all(const Machine& machine, const paged_map& map,
                                   typename Machine::lanes mask, const unit_run& units,
-                                  unit_number from, unit_number own, bool waits, bool helps) {
+                                  unit_number from) {
   const unsigned num_words = (units.end + 31) / 32 - units.begin / 32;
   for (unsigned i = 0; i < num_words; i += machine.count(mask)) {
     const unsigned turn = i + machine.rank(mask);
@@ -114,7 +104,6 @@ ISTHMUS_PAGED_CODE void claim_all(const Machine& machine, const paged_map& map,
     for (;;) {
       const auto left = machine.ballot(mask, wanted != 0);
       if (left == 0) break;
-      if (helps && all_there(machine, map, mask, own, waits)) return;
       const unsigned owner = machine.lowest(left);
       const bool owns = machine.lane() == owner;
       word won = 0;
@@ -137,12 +126,10 @@ ISTHMUS_PAGED_CODE void claim_all(const Machine& machine, const paged_map& map,
 }
 
 /// Brings what comes along with the units of the lanes in `asking`, all lanes of `mask` together.
-///
-/// helps       others have claimed what the lanes need: this group shares their work while it waits
 template <typename Machine>
 ISTHMUS_PAGED_CODE void bring_along(const Machine& machine, const paged_map& map,
                                     typename Machine::lanes mask, typename Machine::lanes asking,
-                                    unit_number unit, bool waits, bool helps) {
+                                    unit_number unit) {
   while (asking != 0) {
     const unsigned leader = machine.lowest(asking);
     asking &= asking - 1;
@@ -160,7 +147,7 @@ ISTHMUS_PAGED_CODE void bring_along(const Machine& machine, const paged_map& map
       if (units.end > num_units) units.end = num_units;
       asking &= ~machine.ballot(mask, units.begin <= unit && unit < units.end);  // they come along
       const bool is_here = units.begin <= asked && asked < units.end;
-      claim_all(machine, map, mask, units, is_here ? asked : units.begin, unit, waits, helps);
+      claim_all(machine, map, mask, units, is_here ? asked : units.begin);
     }
   }
 }
@@ -172,12 +159,10 @@ namespace isthmus {
 template <typename Machine>
 ISTHMUS_PAGED_CODE void paged_map::bring_along(const Machine& machine,
                                                typename Machine::lanes mask,
-                                               typename Machine::lanes short_of,
-                                               typename Machine::lanes chosen, unsigned int unit,
-                                               bool waits) const {
-  if (!pages::extends(policy, 1U << unit_shift)) return;
-  const auto asking = pages::has_fixed_parts(policy) ? short_of : chosen;
-  if (asking != 0) paged::bring_along(machine, *this, mask, asking, unit, waits, chosen == 0);
+                                               typename Machine::lanes chosen,
+                                               unsigned int unit) const {
+  if (pages::extends(policy, 1U << unit_shift))
+    paged::bring_along(machine, *this, mask, chosen, unit);
 }
 
 }  // namespace isthmus

@@ -45,7 +45,7 @@ struct PagedLayout {
 
   bool budgeted;
   std::uint64_t first_byte, end_byte;  ///< as in paged_map
-  unsigned unit_shift;  ///< of what has a bit of its own
+  unsigned unit_shift;                 ///< of what has a bit of its own
   pages::MigrationPolicy policy;
   std::uint64_t num_frames;               ///< 0 without a budget
   std::size_t bits_bytes;                 ///< of one map

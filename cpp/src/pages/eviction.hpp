@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "pages/page_table.hpp"
 #include <isthmus/pages/prefetch_tree.hpp>
+#include "pages/page_table.hpp"
 
 namespace isthmus::pages {
 

@@ -117,8 +117,8 @@ TEST_P(Budgets, StoresOfTwoWarpsToOneUnitAndALoadOfTheOtherReachTheHost) {
 }
 
 TEST_P(Budgets, ASpanOfBothUnitsBesideAStoreToOneLosesNothing) {
-  expect_right(
-      scenario({{.warps = {spans(0, 5), stores(1, 6)}, .loaded = {{}, {6}}}}, {5, 6, 102, 103, 104, 105}));
+  expect_right(scenario({{.warps = {spans(0, 5), stores(1, 6)}, .loaded = {{}, {6}}}},
+                        {5, 6, 102, 103, 104, 105}));
 }
 
 TEST_P(Budgets, AnOverwrittenUnitIsWholeBesideAWriterOfTheOther) {
@@ -167,8 +167,10 @@ TEST(BudgetStates, WarpsThatSweepInBothRoundsAtOnceFreeAFrameThatWasUsed) {
                                   {.warps = {loads({2})}, .loaded = {{102}}}};
   std::ranges::move(turn(2), std::back_inserter(launches));
   launches.push_back({.warps = {freed}, .loaded = {{1}}});
-  expect_right(
-      {.launches = launches, .num_frames = 1, .host_after = {5, 101, 102, 103, 104, 105}, .budgeted = true});
+  expect_right({.launches = launches,
+                .num_frames = 1,
+                .host_after = {5, 101, 102, 103, 104, 105},
+                .budgeted = true});
 }
 
 // The exploration sees what is wrong: else it would show nothing.
@@ -210,8 +212,10 @@ TEST(BudgetStates, TwoWarpsThatComeToOneFrameInDifferentRoundsFreeItOnce) {
                                   {.warps = {forgets}, .loaded = {{}}},
                                   {.warps = {loads({2})}, .loaded = {{102}}}};
   std::ranges::move(turn(2), std::back_inserter(launches));
-  const Scenario scenario{
-      .launches = launches, .num_frames = 1, .host_after = {5, 101, 102, 103, 104, 105}, .budgeted = true};
+  const Scenario scenario{.launches = launches,
+                          .num_frames = 1,
+                          .host_after = {5, 101, 102, 103, 104, 105},
+                          .budgeted = true};
   expect_right(scenario);
   EXPECT_TRUE(explore(scenario, Defect::free_a_frame_twice)
                   .failures.contains("a frame is lost, or there twice"));

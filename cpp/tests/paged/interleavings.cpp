@@ -301,8 +301,7 @@ private:
 
 }  // namespace
 
-budgeted_map Addresses::map(std::size_t num_frames,
-                            const pages::MigrationPolicy& policy) const {
+budgeted_map Addresses::map(std::size_t num_frames, const pages::MigrationPolicy& policy) const {
   const auto bytes = [](const Item* item) {
     return const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(item));
   };

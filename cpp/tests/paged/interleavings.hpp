@@ -92,8 +92,8 @@ struct Accesses {
 /// The words: maps of all arrays and of budgeted ones, then the clock's numbers.
 inline constexpr std::size_t kValid = 0, kBusy = 1, kDirty = 2, kSettled = 3, kInPlace = 4,
                              kUsed = 5, kNamed = 6, kAllSettled = 7, kDoublings = 8, kFrameOf = 9,
-                             kUnitIn = kFrameOf + kNumUnits,
-                             kFreeFrames = kUnitIn + kNumUnits, kClock = kFreeFrames + kNumUnits,
+                             kUnitIn = kFrameOf + kNumUnits, kFreeFrames = kUnitIn + kNumUnits,
+                             kClock = kFreeFrames + kNumUnits,
                              kNumClock = sizeof(budgeted_clock) / sizeof(paged::number),
                              kNumWords = kClock + kNumClock;
 inline constexpr std::size_t kHead = kClock, kTail = kClock + 1;
@@ -165,8 +165,7 @@ public:
   void write(Item* at, Item item) const { make({Kind::write, item_of(at), item.value}); }
   void fetch(const paged_map&, lanes, lanes, unit_number unit) const { make({Kind::fetch, unit}); }
   void fetch_word(const paged_map&, lanes, unit_number first_unit, word bits) const {
-    for (; bits != 0; bits &= bits - 1)
-      make({Kind::fetch, first_unit + pages::lowest_one(bits)});
+    for (; bits != 0; bits &= bits - 1) make({Kind::fetch, first_unit + pages::lowest_one(bits)});
   }
   void bring(const budgeted_map&, lanes, lanes, unit_number unit, word frame) const {
     make({Kind::bring, unit, frame});

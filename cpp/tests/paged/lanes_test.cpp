@@ -283,8 +283,9 @@ TEST(Lanes, OfAWarpThatIsNotWholeDoToo) { expect_right({{0x5}, {0xF}, {0x2}}); }
 
 TEST(Lanes, ForWhichMoreOfThePageComesAlongDoToo) {
   using pages::PolicyKind;
-  for (const PolicyKind kind : {PolicyKind::whole_page, PolicyKind::single_range, PolicyKind::ranges,
-                                PolicyKind::bitmap, PolicyKind::tree, PolicyKind::adaptive}) {
+  for (const PolicyKind kind :
+       {PolicyKind::whole_page, PolicyKind::single_range, PolicyKind::ranges, PolicyKind::bitmap,
+        PolicyKind::tree, PolicyKind::adaptive}) {
     PlainMemory memory;
     memory.map.policy.kind = kind;
     memory.map.policy.max_ranges = 2;

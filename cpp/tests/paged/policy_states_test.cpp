@@ -80,11 +80,11 @@ TEST(PolicyStates, AWholePageComesToTwoWarpsThatLoadDifferentUnits) {
 }
 
 TEST(PolicyStates, AWholePageComesToThreeWarpsOfWhichOneStores) {
-  expect_valid(
-      {.launches = {{.warps = {loads({0}), stores(3, 7), loads({4})}, .loaded = {{100}, {}, {104}}}},
-       .policy = policy(PolicyKind::whole_page),
-       .host_after = {100, 101, 102, 7, 104, 105}},
-      {7});
+  expect_valid({.launches = {{.warps = {loads({0}), stores(3, 7), loads({4})},
+                              .loaded = {{100}, {}, {104}}}},
+                .policy = policy(PolicyKind::whole_page),
+                .host_after = {100, 101, 102, 7, 104, 105}},
+               {7});
 }
 
 TEST(PolicyStates, AnOverwrittenUnitIsWholeBesideAPageThatComes) {
@@ -137,10 +137,10 @@ TEST(PolicyStates, AnAdaptiveUnitDoublesNextToWhatIsThere) {
 
 TEST(PolicyStates, WarpsOfEveryPolicyLoadAndStoreWhatIsThere) {
   for (const PolicyKind kind : {PolicyKind::ranges, PolicyKind::tree, PolicyKind::adaptive}) {
-    const Outcome outcome = explore(
-        {.launches = {{.warps = {loads({0, 4}), stores(3, 7)}, .loaded = {{100, 104}, {}}}},
-         .policy = policy(kind),
-         .host_after = {100, 101, 102, 7, 104, 105}});
+    const Outcome outcome =
+        explore({.launches = {{.warps = {loads({0, 4}), stores(3, 7)}, .loaded = {{100, 104}, {}}}},
+                 .policy = policy(kind),
+                 .host_after = {100, 101, 102, 7, 104, 105}});
     EXPECT_TRUE(outcome.failures.empty()) << *outcome.failures.begin();
     EXPECT_LE(outcome.most_fetches, 1U);
   }

@@ -79,7 +79,7 @@ class PagedArray:
             `isthmus::budgeted_array`, else `isthmus::paged_array`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what an array is made of
         self,
         source: "NDArray[Any]",
         unit: str | int = "1KiB",

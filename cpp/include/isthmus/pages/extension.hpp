@@ -18,13 +18,9 @@ inline constexpr std::uint32_t kMostRanges = 8;
 /// True if a miss may bring more than what it needs.
 ///
 /// granule_bytes   of one bit
-ISTHMUS_HOST_DEVICE inline bool extends(const MigrationPolicy& policy, std::uint32_t granule_bytes) {
+ISTHMUS_HOST_DEVICE inline bool extends(const MigrationPolicy& policy,
+                                        std::uint32_t granule_bytes) {
   return policy.kind != PolicyKind::bitmap || policy.unit_bytes > granule_bytes;
-}
-
-/// True if a request brings the same parts along whatever was requested before.
-ISTHMUS_HOST_DEVICE inline bool has_fixed_parts(const MigrationPolicy& policy) {
-  return policy.kind == PolicyKind::whole_page || policy.kind == PolicyKind::bitmap;
 }
 
 /// The parts of a page that are to be there after a request: what of them is requested already, and
@@ -56,10 +52,10 @@ public:
         return ranges(asked, spans);
       case PolicyKind::tree: {
         const Span leaf = aligned(asked, policy_.grow_bytes);
-        const UnitRun run =
-            largest_subtree(units_, num_granules_,
-                            {leaf.offset_bytes >> granule_shift_, leaf.end_bytes() >> granule_shift_},
-                            policy_.tree_threshold_percent);
+        const UnitRun run = largest_subtree(
+            units_, num_granules_,
+            {leaf.offset_bytes >> granule_shift_, leaf.end_bytes() >> granule_shift_},
+            policy_.tree_threshold_percent);
         spans[0] = span_between(run.first << granule_shift_, run.end << granule_shift_);
         return 1;
       }
