@@ -13,9 +13,9 @@ from isthmus.arrays.ordinals import ordinal_of
 from isthmus.arrays.streams import stream_handle
 from isthmus.errors import UsageError
 from isthmus.nvrtc import find_nvrtc
+from isthmus.paged.given import gap_bytes_of, index_of, number_of
 from isthmus.paged.operands import Operands
 from isthmus.paged.source import budget_of, source_of, unit_bytes_of
-from isthmus.sizes import parse_size
 from isthmus.spelling import cuda_major
 from isthmus.windows.opening import Windows, default_windows
 
@@ -144,8 +144,8 @@ class PagedArray:
             unit_bytes=self.unit_bytes,
             budget_bytes=budget,
             policy="units" if policy == "read_through" else str(policy),
-            gap_bytes=_gap_bytes(gap_bytes),
-            max_ranges=_number_of("max_ranges", max_ranges),
+            gap_bytes=gap_bytes_of(gap_bytes),
+            max_ranges=number_of("max_ranges", max_ranges),
             owner=self._source.held,
         )
         self.device_bytes = self._memory.device_bytes
@@ -214,7 +214,7 @@ class PagedArray:
         """
         memory = self._open
         given = self._operands.values(values, self.dtype, None)
-        memory.write(_index("first", first), given.count, given.pointer)
+        memory.write(index_of("first", first), given.count, given.pointer)
 
     def reduce(
         self, operation: Reduction = "sum", first: int = 0, count: int | None = None
@@ -238,8 +238,8 @@ class PagedArray:
             raise UsageError(f"items of {self.dtype} can't be reduced: {', '.join(_KINDS)} can")
         if operation not in _REDUCTIONS:
             raise UsageError(f"no reduction {operation!r}: there are sum, min and max")
-        begin = _index("first", first)
-        length = max(0, self.size - begin) if count is None else _index("count", count)
+        begin = index_of("first", first)
+        length = max(0, self.size - begin) if count is None else index_of("count", count)
         return self._open.reduce(begin, length, _KINDS[str(self.dtype)], _REDUCTIONS[operation])
 
     def prefetch(self, ranges: Ranges | None = None, stream: "StreamLike | None" = None) -> None:
@@ -387,30 +387,3 @@ class PagedArray:
 
 def _handle(stream: object) -> int:
     return 0 if stream is None else stream_handle(stream)
-
-
-def _gap_bytes(given: str | int) -> int:
-    """Give a gap's size in bytes."""
-    return parse_size(given) if isinstance(given, str) else _number_of("gap_bytes", given)
-
-
-def _number_of(what: str, value: object) -> int:
-    """Give a number that the native part takes."""
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise UsageError(f"{what} is a number, not {value!r}") from None
-    if not 0 <= number < 1 << 32:
-        raise UsageError(f"{what} is a number from 0, not {number}")
-    return number
-
-
-def _index(what: str, value: object) -> int:
-    """Give a number of items."""
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise UsageError(f"{what} is a number of items, not {value!r}") from None
-    if not 0 <= number < 1 << 63:
-        raise UsageError(f"{what} is a number of items from 0, not {number}")
-    return number
