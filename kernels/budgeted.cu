@@ -54,7 +54,7 @@ extern "C" __global__ void isthmus_budgeted_sweep(const isthmus::budgeted_map* m
 }
 
 /// Fetches the units from `first_unit` to before `end_unit` that are absent, until no frame is free.
-extern "C" __global__ void __launch_bounds__(256, 4)
+extern "C" __global__ void __launch_bounds__(256, 3)
     isthmus_budgeted_prefetch(const isthmus::budgeted_map* map, uint64_t first_unit,
                               uint64_t end_unit) {
   const IsthmusPagedMachine machine{};
@@ -107,7 +107,7 @@ extern "C" __global__ void isthmus_budgeted_check(const uint8_t* indices, uint32
 ///
 /// indices      device, [count] of index_bytes (4 or 8), each of them checked
 /// target       device, [count] of item_bytes (1, 2, 4, 8 or 16)
-extern "C" __global__ void __launch_bounds__(256, 4)
+extern "C" __global__ void __launch_bounds__(256, 3)
     isthmus_budgeted_gather(const isthmus::budgeted_map* map, const uint8_t* indices,
                             uint32_t index_bytes, uint64_t count, uint8_t* target,
                             uint32_t item_bytes) {
@@ -116,7 +116,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
 }
 
 /// array[indices[i]] = source[i]; arguments like isthmus_budgeted_gather.
-extern "C" __global__ void __launch_bounds__(256, 4)
+extern "C" __global__ void __launch_bounds__(256, 3)
     isthmus_budgeted_scatter(const isthmus::budgeted_map* map, const uint8_t* indices,
                              uint32_t index_bytes, uint64_t count, const uint8_t* source,
                              uint32_t item_bytes) {
@@ -126,7 +126,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
 }
 
 /// array[first + i] = source[i]: units that lie within the range aren't fetched.
-extern "C" __global__ void __launch_bounds__(256, 4)
+extern "C" __global__ void __launch_bounds__(256, 3)
     isthmus_budgeted_write(const isthmus::budgeted_map* map, uint64_t first, uint64_t count,
                            const uint8_t* source, uint32_t item_bytes) {
   ISTHMUS_FOR_ITEMS(item_bytes, isthmus_write_items(*map, first, count,
@@ -137,7 +137,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
 ///
 /// kind         0 float, 1 double, 2 int32, 3 int64: results are doubles, or int64
 /// results      device, [blocks]
-extern "C" __global__ void __launch_bounds__(256, 4)
+extern "C" __global__ void __launch_bounds__(256, 3)
     isthmus_budgeted_reduce(const isthmus::budgeted_map* map, uint64_t first, uint64_t count,
                             uint32_t kind, uint32_t operation, void* results,
                             uint64_t* num_results) {

@@ -19,7 +19,7 @@ extern "C" __global__ void isthmus_paged_settle(const isthmus::paged_map* map, u
 }
 
 /// Fetches the units from `first_unit` to before `end_unit` that are absent.
-extern "C" __global__ void __launch_bounds__(256, 4)
+extern "C" __global__ void __launch_bounds__(256, 3)
     isthmus_paged_prefetch(const isthmus::paged_map* map, uint64_t first_unit, uint64_t end_unit) {
   const IsthmusPagedMachine machine{};
   for (uint64_t i = first_unit + isthmus_first_of_warp(); i < end_unit; i += isthmus_num_lanes()) {
@@ -63,7 +63,7 @@ extern "C" __global__ void isthmus_paged_check(const uint8_t* indices, uint32_t 
 ///
 /// indices      device, [count] of index_bytes (4 or 8), each of them checked
 /// target       device, [count] of item_bytes (1, 2, 4, 8 or 16)
-extern "C" __global__ void __launch_bounds__(256, 4)
+extern "C" __global__ void __launch_bounds__(256, 3)
     isthmus_paged_gather(const isthmus::paged_map* map, const uint8_t* indices,
                          uint32_t index_bytes, uint64_t count, uint8_t* target,
                          uint32_t item_bytes) {
@@ -72,7 +72,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
 }
 
 /// array[indices[i]] = source[i]; arguments like isthmus_paged_gather.
-extern "C" __global__ void __launch_bounds__(256, 4)
+extern "C" __global__ void __launch_bounds__(256, 3)
     isthmus_paged_scatter(const isthmus::paged_map* map, const uint8_t* indices,
                           uint32_t index_bytes, uint64_t count, const uint8_t* source,
                           uint32_t item_bytes) {
@@ -82,7 +82,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
 }
 
 /// array[first + i] = source[i]: units that lie within the range aren't fetched.
-extern "C" __global__ void __launch_bounds__(256, 4)
+extern "C" __global__ void __launch_bounds__(256, 3)
     isthmus_paged_write(const isthmus::paged_map* map, uint64_t first, uint64_t count,
                         const uint8_t* source, uint32_t item_bytes) {
   ISTHMUS_FOR_ITEMS(item_bytes, isthmus_write_items(*map, first, count,
@@ -93,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(256, 4)
 ///
 /// kind         0 float, 1 double, 2 int32, 3 int64: results are doubles, or int64
 /// results      device, [blocks]
-extern "C" __global__ void __launch_bounds__(256, 4)
+extern "C" __global__ void __launch_bounds__(256, 3)
     isthmus_paged_reduce(const isthmus::paged_map* map, uint64_t first, uint64_t count,
                          uint32_t kind, uint32_t operation, void* results, uint64_t* num_results) {
   isthmus_reduce(*map, first, count, kind, operation, results, num_results);

@@ -3,7 +3,7 @@
 using ull = unsigned long long;
 
 #ifndef ISTHMUS_BLOCKS
-#define ISTHMUS_BLOCKS 4  // of 256 lanes, for which a multiprocessor has registers
+#define ISTHMUS_BLOCKS 3  // of 256 lanes, for which a multiprocessor has registers
 #endif
 #define PAGED_KERNEL extern "C" __global__ void __launch_bounds__(256, ISTHMUS_BLOCKS)
 

@@ -41,8 +41,8 @@ CHUNK_BYTES = 16 << 10
 BUILDS = {
     "": (),
     "look at valid": ("-DISTHMUS_PAGED_LOOK_AT_VALID",),
-    "48 warps": ("-DISTHMUS_BLOCKS=6",),
-    "64 warps": ("-DISTHMUS_BLOCKS=8",),
+    "for 32 warps": ("-DISTHMUS_BLOCKS=4",),
+    "misses inlined, for 32 warps": ("-DISTHMUS_PAGED_INLINE_MISSES", "-DISTHMUS_BLOCKS=4"),
 }
 
 

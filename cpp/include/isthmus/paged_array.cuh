@@ -44,9 +44,10 @@ enum request {
 /// Makes the units of the lanes in `mask` valid: what the lanes read afterwards was fetched. A group
 /// that has claimed waits for nobody until it has published: none wait for each other in a circle.
 ///
+/// machine     a value: where one has an address, the compiler keeps its array in memory
 /// wanted      false: this lane has no unit, and helps
 template <typename Machine, typename Map>
-ISTHMUS_PAGED_APART void make_valid(const Machine& machine, const Map& map,
+ISTHMUS_PAGED_APART void make_valid(const Machine machine, const Map& map,
                                    typename Machine::lanes mask, unit_number unit, bool wanted,
                                    request how) {
   const place at = place_of(wanted ? unit : 0);

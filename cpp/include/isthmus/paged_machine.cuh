@@ -8,7 +8,11 @@
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define ISTHMUS_PAGED_CODE __device__ __forceinline__
 #define ISTHMUS_PAGED_SHARED __host__ __device__ __forceinline__
+#ifdef ISTHMUS_PAGED_INLINE_MISSES  // to be measured beside
+#define ISTHMUS_PAGED_APART __device__ __forceinline__
+#else
 #define ISTHMUS_PAGED_APART __device__ __noinline__  // rare, and else it would be in each load
+#endif
 #else
 #define ISTHMUS_PAGED_CODE inline
 #define ISTHMUS_PAGED_APART inline
