@@ -12,7 +12,10 @@ from program import Golden
 
 pytestmark = pytest.mark.native
 
-_HEADERS = sorted(path.name for path in (ROOT / "cpp" / "include" / "isthmus").iterdir())
+_PUBLIC = ROOT / "cpp" / "include" / "isthmus"
+_HEADERS = sorted(
+    path.relative_to(_PUBLIC).as_posix() for path in _PUBLIC.rglob("*") if path.is_file()
+)
 _READERS = [
     (header, language, standard)
     for header in _HEADERS
