@@ -65,7 +65,7 @@ def tests_of(
     suites: Sequence[str],
     wanted: RunFormat,
     *,
-    to_list: bool = False,
+    listed: bool,
 ) -> "list[BenchTest]":
     """
     Choose the tests; without any name, those that the format has, and to list them, all.
@@ -90,7 +90,7 @@ def tests_of(
         return select_tests([test for test in NVBANDWIDTH_TESTS if test in BY_NAME])
     if wanted == RunFormat.GDRCOPY:
         return select_tests(suites=[Suite.WINDOWS])
-    return select_tests(suites=list(Suite) if to_list else ())
+    return select_tests(suites=list(Suite) if listed else ())
 
 
 def how_many(option: str, asked: int | None, noun: str) -> int | None:

@@ -9,11 +9,11 @@ from isthmus.bench.tests.bench_test import Variation
 from isthmus.bench.tests.paging import POLICIES, PagingTest, unit_of, way_of
 from isthmus.errors import Unavailable, UsageError
 from isthmus.paged.source import budget_of
+from isthmus.run.programs import SEED
 
 if TYPE_CHECKING:
     from isthmus import _native
 
-_SEED = 1
 _PAGED = "paged"
 
 
@@ -66,9 +66,9 @@ class NativePaging(NativeInstrument):
         made = _native.PagingWorkload(
             self._device.context,
             kernels,
-            workload=test.workload,
-            sizes=dict(test.sizes_on(emulated=self._device.emulated)),
-            seed=_SEED,
+            workload=test.program.workload,
+            sizes=dict(test.input_on(emulated=self._device.emulated).sizes),
+            seed=SEED,
         )
         self._made = (test.name, made)
         return made

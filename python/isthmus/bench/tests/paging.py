@@ -12,8 +12,8 @@ from isthmus.bench.demand import MAX_MANAGED_BYTES, Demand, Footprint
 from isthmus.bench.metrics import Metric
 from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests.bench_test import BenchTest, Suite, Variation
+from isthmus.run.programs import PROGRAMS, UNIT, WAY, Input, Program
 
-WAY, UNIT = "way", "unit"
 USUAL_UNIT_BYTES = 1024
 # Of Figure 5, as far as a paged array has them.
 UNITS_BYTES = (256, 1024, 4096, 16384, 65536)
@@ -45,7 +45,6 @@ POLICIES = frozenset(
     }
 )
 _MANAGED = frozenset({PagingWay.MANAGED, PagingWay.MANAGED_HINTS})
-Sizes = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,22 +53,14 @@ class PagingTest(BenchTest):
     A program, run by each way.
 
     Attributes:
-        workload: Its name, as `isthmus sim list` has it.
-        sizes: Of its input, so that computing and copying take about as long where they can.
-        memory_bytes: What it then allocates.
-        small_sizes: Of its input on an emulated device, which runs one thread after the other.
-        small_bytes: What it then allocates.
+        program: The program, with its inputs.
     """
 
-    workload: str
-    sizes: Sizes
-    memory_bytes: int
-    small_sizes: Sizes
-    small_bytes: int
+    program: Program
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """List the ways, and the units of paged arrays; managed memory only if it is small."""
-        size = self.small_bytes if demand.emulated else self.memory_bytes
+        size = self.input_on(emulated=demand.emulated).memory_bytes
         ways = [_variation(way) for way in PagingWay if way not in POLICIES]
         if size > MAX_MANAGED_BYTES:
             ways = [one for one in ways if way_of(one) not in _MANAGED]
@@ -80,9 +71,9 @@ class PagingTest(BenchTest):
             ways += [_variation(way, unit) for way in both for unit in others]
         return [(size, way) for way in ways]
 
-    def sizes_on(self, *, emulated: bool) -> Sizes:
-        """Give the sizes of the input on a device."""
-        return self.small_sizes if emulated else self.sizes
+    def input_on(self, *, emulated: bool) -> Input:
+        """Give the input on a device."""
+        return self.program.small if emulated else self.program.large
 
     def footprint(self, size_bytes: int, variation: Variation) -> Footprint:
         """Count the memory that the host's run keeps, that of the way, and the device's."""
@@ -133,68 +124,14 @@ def unit_of(variation: Variation) -> int:
     return int(dict(variation.axes).get(UNIT, USUAL_UNIT_BYTES))
 
 
-def _test(
-    name: str,
-    about: str,
-    workload: str,
-    large: tuple[int, Sizes],
-    small: tuple[int, Sizes],
-) -> PagingTest:
-    return PagingTest(
-        name=f"paging_{name}",
-        about=f"{about}, by 11 ways of getting its data (only on request)",
+PAGING_TESTS: tuple[PagingTest, ...] = tuple(
+    PagingTest(
+        name=program.test,
+        about=f"{program.about}, by each way of getting its data (only on request)",
         suite=Suite.PAGING,
         metrics=(Metric.RUN,),
         direction=None,
-        workload=workload,
-        sizes=large[1],
-        memory_bytes=large[0],
-        small_sizes=small[1],
-        small_bytes=small[0],
+        program=program,
     )
-
-
-# docs/bench.md says why these sizes. cp, lib and ray copy nothing to the GPU; nn, sto and lib compute
-# so much for each byte that no size balances them.
-PAGING_TESTS: tuple[PagingTest, ...] = (
-    _test(
-        "bfs",
-        "breadth-first search",
-        "bfs",
-        (96_469_248, (("nodes", 1 << 21), ("edges", 8))),
-        (61_696, (("nodes", 2048), ("edges", 4))),
-    ),
-    _test(
-        "mum",
-        "DNA in a suffix tree",
-        "mum-1400k",
-        (160_201_472, (("letters", 1_400_000), ("reads", 1_000_000))),
-        (4_563_712, (("letters", 1000), ("reads", 500))),
-    ),
-    _test("nn", "a convolutional network", "nn", (3_109_376, (("digits", 200),)), (550_144, (("digits", 1),))),
-    _test(
-        "cp",
-        "a Coulomb potential",
-        "cp",
-        (16_777_216, (("size", 2048), ("atoms", 200))),
-        (16_384, (("size", 64), ("atoms", 5))),
-    ),
-    _test("lps", "a step of Laplace's equation", "lps", (262_144_000, (("size", 320),)), (64_000, (("size", 20),))),
-    _test("lib", "Monte Carlo of rates", "lib", (524_288, (("paths", 65536),)), (512, (("paths", 64),))),
-    _test(
-        "wp",
-        "the water of a weather model",
-        "wp",
-        (149_422_080, (("columns", 512), ("rows", 256))),
-        (72_960, (("columns", 8), ("rows", 8))),
-    ),
-    _test("aes", "AES-128", "aes", (134_217_984, (("bytes", 64 << 20),)), (33_024, (("bytes", 16384),))),
-    _test(
-        "ray",
-        "a ray-traced picture",
-        "ray",
-        (4_194_304, (("size", 1024), ("spheres", 32))),
-        (4_194_304, (("size", 32), ("spheres", 4))),
-    ),
-    _test("sto", "SHA-1 of a window", "sto", (67_109_120, (("windows", 1 << 23),)), (8_448, (("windows", 1024),))),
+    for program in PROGRAMS
 )

@@ -8,6 +8,7 @@ from isthmus.report.numbers import ratio
 from isthmus.report.page import Table
 from isthmus.report.tables.labels import of_suite
 from isthmus.run.model import Result, Run, Status
+from isthmus.run.programs import UNIT, WAY
 from isthmus.sizes import format_size
 
 SUITE = "paging"
@@ -34,6 +35,16 @@ _FIGURES_4_AND_6 = (
     *("read_through", "managed", "managed_hints", "zero_copy"),
 )
 _MILLI = 1e3
+_ABOUT_PROGRAMS = (
+    "programs: from the first copy or launch until the last kernel has ended; results aren't "
+    "copied back, as in the paper. ideal: all data is on the GPU. copies: the program's own, without "
+    "kernels. page, one range, ranges, units: a paged array with that policy. through: it holds "
+    "nothing. hinted: managed memory that is prefetched where the program copies"
+)
+_ABOUT_BOUND = (
+    "bound: max(C, X) / (C + X), C the time of ideal, X that of copies: what copies that hide "
+    "behind computing would take"
+)
 
 
 @dataclass(frozen=True)
@@ -78,10 +89,10 @@ def times_of(run: Run) -> Times:
 
 
 def _key(result: Result) -> tuple[str, str, str | None]:
-    unit = result.axes.get("unit")
+    unit = result.axes.get(UNIT)
     return (
-        result.test.removeprefix("paging_"),
-        str(result.axes.get("way", "")),
+        result.way,
+        str(result.axes.get(WAY, "")),
         None if unit is None else str(unit),
     )
 
@@ -189,14 +200,7 @@ def paging_notes(run: Run) -> list[str]:
     times = times_of(run)
     if not times.of:
         return []
-    lines = [
-        "programs: from the first copy or launch until the last kernel has ended; results aren't "
-        "copied back, as in the paper. ideal: all data is on the GPU. copies: the program's own, "
-        "without kernels. page, one range, ranges, units: a paged array with that policy. through: "
-        "it holds nothing. hinted: managed memory that is prefetched where the program copies",
-        "bound: max(C, X) / (C + X), C the time of ideal, X that of copies: what copies that hide "
-        "behind computing would take",
-    ]
+    lines = [_ABOUT_PROGRAMS, _ABOUT_BOUND]
     for way in (_RANGES, _UNITS):
         mean = _geometric([_of_bound(times, one, way) for one in times.workloads()])
         if mean is not None:
