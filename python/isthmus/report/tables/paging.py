@@ -37,9 +37,9 @@ _FIGURES_4_AND_6 = (
 _MILLI = 1e3
 _ABOUT_PROGRAMS = (
     "programs: from the first copy or launch until the last kernel has ended; results aren't "
-    "copied back, as in the paper. ideal: all data is on the GPU. copies: the program's own, without "
-    "kernels. page, one range, ranges, units: a paged array with that policy. through: it holds "
-    "nothing. hinted: managed memory that is prefetched where the program copies"
+    "copied back, as in the paper. ideal: all data is on the GPU. copies: the program's own, "
+    "without kernels. page, one range, ranges, units: a paged array with that policy. through: "
+    "it holds nothing. hinted: managed memory that is prefetched where the program copies"
 )
 _ABOUT_BOUND = (
     "bound: max(C, X) / (C + X), C the time of ideal, X that of copies: what copies that hide "
