@@ -5,7 +5,6 @@ import pytest
 from isthmus import _native
 from isthmus.bench.demand import Demand, Limits
 from isthmus.bench.selection import select_tests
-from isthmus.bench.tests.catalogue import Suite
 from isthmus.bench.tests.paging import PAGING_TESTS, PagingWay, way_of
 from isthmus.report.formats.as_text import as_text
 from isthmus.run.model import Run, Status
@@ -54,8 +53,7 @@ def test_the_tables_are_those_of_the_papers_figures(run: Run) -> None:
     assert "EMULATED" in text
 
 
-def test_a_run_without_a_name_leaves_the_suite_out() -> None:
-    assert not [test for test in select_tests() if test.suite == Suite.PAGING]
+def test_the_suite_is_chosen_by_its_name_or_a_test_s() -> None:
     assert select_tests(suites=["paging"]) == list(PAGING_TESTS)
     assert [test.name for test in select_tests(["paging_aes"])] == ["paging_aes"]
 
