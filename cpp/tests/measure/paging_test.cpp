@@ -9,6 +9,7 @@
 
 #include "../device/test_driver.hpp"
 #include "../faults/emulator_controls.hpp"
+#include "measure/loops/failures.hpp"
 #include "workloads/registry.hpp"
 
 namespace isthmus::measure {

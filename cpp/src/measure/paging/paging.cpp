@@ -3,11 +3,13 @@
 #include <array>
 #include <cstring>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 
 #include <isthmus/errors.hpp>
 
+#include "measure/loops/failures.hpp"
 #include "measure/loops/sampling.hpp"
 #include "measure/paging/ways.hpp"
 
@@ -47,13 +49,13 @@ std::uint64_t total_bytes(const std::vector<Part>& parts) {
 }  // namespace
 
 struct PagingWorkload::State {
-  State(const Context& context_, const Kernels& kernels_, std::unique_ptr<HostRun> run_)
-      : context(context_),
-        kernels(kernels_),
-        found(kernels_),
-        run(std::move(run_)),
-        host(context, run->memory().size()),
-        stream(context),
+  State(const Context& its_context, const Kernels& its_kernels, std::unique_ptr<HostRun> its_run)
+      : context(its_context),
+        kernels(its_kernels),
+        found(its_kernels),
+        run(std::move(its_run)),
+        host(its_context, run->memory().size()),
+        stream(its_context),
         place{context, kernels, *run, host, stream} {
     std::memcpy(host.data(), run->memory().data(), run->memory().size());
     for (const workloads::ReadyLaunch& launch : run->launches()) place_constants(launch.call);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "device/buffers.hpp"
 #include "device/stream.hpp"
