@@ -18,7 +18,6 @@ import pytest
 
 from fakes.link_rates import bytes_per_s, too_fast
 from isthmus.bench.selection import select_tests
-from isthmus.bench.tests.catalogue import BY_NAME
 from isthmus.run.model import Run, Status
 from isthmus.run.store import load_run
 from program import NO_GPU, PROGRAM, Invoke, Shell, run_process
