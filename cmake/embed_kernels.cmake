@@ -1,5 +1,5 @@
-# Writes ${OUTPUT}: kernels/*.cu and *.cuh, the public *.cuh, and the kernels of workloads, as string literals.
-# Run with -DFOLDER=... -DPUBLIC=... -DWORKLOADS=... -DOUTPUT=...
+# Writes ${OUTPUT}: kernels/*.cu and *.cuh, the public *.cuh and what these include, and the kernels of workloads, as
+# string literals. Run with -DFOLDER=... -DPUBLIC=... -DWORKLOADS=... -DOUTPUT=...
 function(literals folder prefix pattern result)
   file(GLOB files ${folder}/${pattern})
   list(SORT files)
@@ -15,6 +15,7 @@ endfunction()
 literals(${FOLDER} "" "*.cu" kernels)
 literals(${FOLDER} "" "*.cuh" headers)
 literals(${PUBLIC} "isthmus/" "*.cuh" public_headers)
+literals(${PUBLIC}/pages "isthmus/pages/" "*.hpp" page_headers)
 literals(${WORKLOADS}/evaluation "workloads/evaluation/" "*_kernel.hpp" workloads)
 # What these include, and thread.hpp.
 foreach(name array kernel_math thread)
@@ -36,7 +37,7 @@ constexpr std::array kSources{
 ${kernels}};
 
 constexpr std::array kHeaders{
-${headers}${public_headers}${workloads}};
+${headers}${public_headers}${page_headers}${workloads}};
 
 }  // namespace
 

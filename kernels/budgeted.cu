@@ -1,6 +1,6 @@
 // Operations on a budgeted array: what the host's side does with its frames, and what is built in.
 //
-// Launch: any grid of whole warps. Launches on one array follow each other: the host's side sees to
+// Launch: any grid of whole warps, blocks of at most 256 lanes. Launches on one array follow each other: the host's side sees to
 // it. States: isthmus/budgeted_array.cuh. CPU reference: tests/device/test_budgeted_array.py.
 #include "paged_items.cuh"
 
@@ -57,8 +57,9 @@ extern "C" __global__ void isthmus_budgeted_sweep(const isthmus::budgeted_map* m
 }
 
 /// Fetches the units from `first_unit` to before `end_unit` that are absent, until no frame is free.
-extern "C" __global__ void isthmus_budgeted_prefetch(const isthmus::budgeted_map* map,
-                                                     uint64_t first_unit, uint64_t end_unit) {
+extern "C" __global__ void __launch_bounds__(256, 4)
+    isthmus_budgeted_prefetch(const isthmus::budgeted_map* map, uint64_t first_unit,
+                              uint64_t end_unit) {
   const IsthmusPagedMachine machine{};
   const uint64_t stride = isthmus_num_lanes();
   for (uint64_t i = first_unit + isthmus_first_of_warp(); i < end_unit; i += stride) {
@@ -67,7 +68,8 @@ extern "C" __global__ void isthmus_budgeted_prefetch(const isthmus::budgeted_map
     const bool full =
         isthmus_lane_of_warp() == 0 && machine.take(&map->clock->head, 0) >= map->clock->tail;
     if (machine.ballot(all, full) != 0) return;
-    isthmus::paged::make_valid(machine, *map, all, uint32_t(unit), unit < end_unit);
+    isthmus::paged::make_valid(machine, *map, all, uint32_t(unit), unit < end_unit,
+                               isthmus::paged::kNamed);
   }
 }
 
@@ -108,28 +110,28 @@ extern "C" __global__ void isthmus_budgeted_check(const uint8_t* indices, uint32
 ///
 /// indices      device, [count] of index_bytes (4 or 8), each of them checked
 /// target       device, [count] of item_bytes (1, 2, 4, 8 or 16)
-extern "C" __global__ void isthmus_budgeted_gather(const isthmus::budgeted_map* map,
-                                                   const uint8_t* indices, uint32_t index_bytes,
-                                                   uint64_t count, uint8_t* target,
-                                                   uint32_t item_bytes) {
+extern "C" __global__ void __launch_bounds__(256, 4)
+    isthmus_budgeted_gather(const isthmus::budgeted_map* map, const uint8_t* indices,
+                            uint32_t index_bytes, uint64_t count, uint8_t* target,
+                            uint32_t item_bytes) {
   ISTHMUS_FOR_ITEMS(item_bytes, isthmus_gather_items(*map, indices, index_bytes, count,
                                                      reinterpret_cast<ISTHMUS_ITEM*>(target)))
 }
 
 /// array[indices[i]] = source[i]; arguments like isthmus_budgeted_gather.
-extern "C" __global__ void isthmus_budgeted_scatter(const isthmus::budgeted_map* map,
-                                                    const uint8_t* indices, uint32_t index_bytes,
-                                                    uint64_t count, const uint8_t* source,
-                                                    uint32_t item_bytes) {
+extern "C" __global__ void __launch_bounds__(256, 4)
+    isthmus_budgeted_scatter(const isthmus::budgeted_map* map, const uint8_t* indices,
+                             uint32_t index_bytes, uint64_t count, const uint8_t* source,
+                             uint32_t item_bytes) {
   ISTHMUS_FOR_ITEMS(item_bytes,
                     isthmus_scatter_items(*map, indices, index_bytes, count,
                                           reinterpret_cast<const ISTHMUS_ITEM*>(source)))
 }
 
 /// array[first + i] = source[i]: units that lie within the range aren't fetched.
-extern "C" __global__ void isthmus_budgeted_write(const isthmus::budgeted_map* map, uint64_t first,
-                                                  uint64_t count, const uint8_t* source,
-                                                  uint32_t item_bytes) {
+extern "C" __global__ void __launch_bounds__(256, 4)
+    isthmus_budgeted_write(const isthmus::budgeted_map* map, uint64_t first, uint64_t count,
+                           const uint8_t* source, uint32_t item_bytes) {
   ISTHMUS_FOR_ITEMS(item_bytes, isthmus_write_items(*map, first, count,
                                                     reinterpret_cast<const ISTHMUS_ITEM*>(source)))
 }
@@ -138,10 +140,9 @@ extern "C" __global__ void isthmus_budgeted_write(const isthmus::budgeted_map* m
 ///
 /// kind         0 float, 1 double, 2 int32, 3 int64: results are doubles, or int64
 /// results      device, [blocks]
-/// Launch: blocks of at most 256 lanes.
-extern "C" __global__ void isthmus_budgeted_reduce(const isthmus::budgeted_map* map, uint64_t first,
-                                                   uint64_t count, uint32_t kind,
-                                                   uint32_t operation, void* results,
-                                                   uint64_t* num_results) {
+extern "C" __global__ void __launch_bounds__(256, 4)
+    isthmus_budgeted_reduce(const isthmus::budgeted_map* map, uint64_t first, uint64_t count,
+                            uint32_t kind, uint32_t operation, void* results,
+                            uint64_t* num_results) {
   isthmus_reduce(*map, first, count, kind, operation, results, num_results);
 }

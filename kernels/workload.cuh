@@ -20,46 +20,6 @@
 
 #include "workloads/recording/thread.hpp"
 
-#ifdef ISTHMUS_HOST_KERNELS
-using IsthmusWorkloadMachine = IsthmusPagedMachine;
-#else
-/// A GPU's warps, whose misses are a function of their own: some of these kernels access arrays in a
-/// hundred places, and took minutes to compile with this code in each of them.
-struct IsthmusWorkloadMachine : isthmus::paged::gpu_machine {};
-
-namespace isthmus::paged {
-
-template <typename Map>
-__device__ __noinline__ void isthmus_miss(const Map& map, unsigned mask, unit_number unit,
-                                          bool wanted) {
-  make_valid(gpu_machine(), map, mask, unit, wanted);
-}
-template <>
-ISTHMUS_PAGED_CODE void make_valid(const IsthmusWorkloadMachine&, const paged_map& map,
-                                   unsigned mask, unit_number unit, bool wanted, bool) {
-  isthmus_miss(map, mask, unit, wanted);
-}
-template <>
-ISTHMUS_PAGED_CODE void make_valid(const IsthmusWorkloadMachine&, const budgeted_map& map,
-                                   unsigned mask, unit_number unit, bool wanted, bool) {
-  isthmus_miss(map, mask, unit, wanted);
-}
-
-}  // namespace isthmus::paged
-#endif
-
-/// The view of a heap's items of one type, for both kinds of maps.
-template <typename Item, typename Map>
-struct IsthmusViewOf;
-template <typename Item>
-struct IsthmusViewOf<Item, isthmus::paged_map> {
-  using View = isthmus::paged_array<Item, IsthmusWorkloadMachine>;
-};
-template <typename Item>
-struct IsthmusViewOf<Item, isthmus::budgeted_map> {
-  using View = isthmus::budgeted_array<Item, IsthmusWorkloadMachine>;
-};
-
 template <typename T>
 using IsthmusHeapArray = isthmus::workloads::Array<T>;
 
@@ -116,7 +76,7 @@ struct IsthmusItemOf<16> {
 template <typename Map>
 class IsthmusPagedHeap {
   template <typename Item>
-  using View = typename IsthmusViewOf<Item, Map>::View;
+  using View = IsthmusPaged<Item, Map>;
 
 public:
   __device__ IsthmusPagedHeap(const Map* map, uint64_t first_address)

@@ -8,16 +8,17 @@ import pytest
 from isthmus.nvrtc import find_nvrtc
 
 SOURCES = Path(__file__).parents[1] / "cpp" / "src"
+_PUBLIC = SOURCES.parent / "include"
 
 
 def compile_for_gpu(source: bytes, *options: str) -> tuple[int, str]:
-    """Give NVRTC's status, 0 if it went well, and its log. Headers come from cpp/src."""
+    """Give NVRTC's status, 0 if it went well, and its log. Headers come from cpp."""
     path = find_nvrtc()
     if path is None:
         pytest.skip("no NVRTC: the test extra brings it")
     library = ctypes.CDLL(path)
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
-    given = [f"-I{SOURCES}", "--std=c++20", *options]
+    given = [f"-I{SOURCES}", f"-I{_PUBLIC}", "--std=c++20", *options]
     encoded = (ctypes.c_char_p * len(given))(*(option.encode() for option in given))
     library.nvrtcCreateProgram(ctypes.byref(program), source, b"test.cu", 0, None, None)
     status = library.nvrtcCompileProgram(program, len(given), encoded)

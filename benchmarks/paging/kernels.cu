@@ -2,6 +2,11 @@
 // left out. "plain" kernels read a pointer: to device memory, or to the host's.
 using ull = unsigned long long;
 
+#ifndef ISTHMUS_BLOCKS
+#define ISTHMUS_BLOCKS 4  // of 256 lanes, for which a multiprocessor has registers
+#endif
+#define PAGED_KERNEL extern "C" __global__ void __launch_bounds__(256, ISTHMUS_BLOCKS)
+
 __device__ float all_of(float4 v) { return v.x + v.y + v.z + v.w; }
 __device__ ull lane_of_grid() { return blockIdx.x * ull(blockDim.x) + threadIdx.x; }
 __device__ ull num_lanes() { return ull(gridDim.x) * blockDim.x; }
@@ -24,7 +29,7 @@ extern "C" __global__ void plain_chunks(const float4* data, ull count, ull chunk
   atomicAdd(out, sum);
 }
 
-extern "C" __global__ void load_stream(const isthmus::paged_map* map, float* out) {
+PAGED_KERNEL load_stream(const isthmus::paged_map* map, float* out) {
   isthmus::paged_array<float4> array(*map);
   float sum = 0;
   for (ull i = lane_of_grid(); i < array.size(); i += num_lanes()) sum += all_of(array.load(i));
@@ -32,7 +37,7 @@ extern "C" __global__ void load_stream(const isthmus::paged_map* map, float* out
 }
 
 // A warp has `chunk` adjacent items at a time.
-extern "C" __global__ void span_stream(const isthmus::paged_map* map, ull chunk, float* out) {
+PAGED_KERNEL span_stream(const isthmus::paged_map* map, ull chunk, float* out) {
   isthmus::paged_array<float4> array(*map);
   float sum = 0;
   const ull lane = threadIdx.x % 32;
@@ -57,7 +62,7 @@ extern "C" __global__ void plain_blocks(const float4* data, ull num_blocks, ull 
   atomicAdd(out, sum);
 }
 
-extern "C" __global__ void paged_blocks(const isthmus::paged_map* map, ull num_blocks, ull num_read,
+PAGED_KERNEL paged_blocks(const isthmus::paged_map* map, ull num_blocks, ull num_read,
                                         float* out) {
   isthmus::paged_array<float4> array(*map);
   float sum = 0;
@@ -75,7 +80,7 @@ extern "C" __global__ void plain_gather(const float* data, const unsigned* at, u
   atomicAdd(out, sum);
 }
 
-extern "C" __global__ void paged_gather(const isthmus::paged_map* map, const unsigned* at, ull count,
+PAGED_KERNEL paged_gather(const isthmus::paged_map* map, const unsigned* at, ull count,
                                         float* out) {
   isthmus::paged_array<float> array(*map);
   float sum = 0;
@@ -84,7 +89,7 @@ extern "C" __global__ void paged_gather(const isthmus::paged_map* map, const uns
 }
 
 // Stores every item, without a fetch.
-extern "C" __global__ void overwrite_all(const isthmus::paged_map* map, ull chunk) {
+PAGED_KERNEL overwrite_all(const isthmus::paged_map* map, ull chunk) {
   isthmus::paged_array<float4> array(*map);
   const ull lane = threadIdx.x % 32;
   for (ull i = lane_of_grid() / 32 * chunk; i < array.size(); i += num_lanes() / 32 * chunk) {
@@ -115,19 +120,19 @@ __device__ void rows_of(Array& array, const unsigned* rows, ull count, float* ou
   atomicAdd(out, sum);
 }
 
-extern "C" __global__ void paged_rows(const isthmus::paged_map* map, const unsigned* rows, ull count,
+PAGED_KERNEL paged_rows(const isthmus::paged_map* map, const unsigned* rows, ull count,
                                       float* out) {
   isthmus::paged_array<float4> array(*map);
   rows_of(array, rows, count, out);
 }
 
-extern "C" __global__ void budgeted_rows(const isthmus::budgeted_map* map, const unsigned* rows,
+PAGED_KERNEL budgeted_rows(const isthmus::budgeted_map* map, const unsigned* rows,
                                          ull count, float* out) {
   isthmus::budgeted_array<float4> array(*map);
   rows_of(array, rows, count, out);
 }
 
-extern "C" __global__ void budgeted_gather(const isthmus::budgeted_map* map, const unsigned* at,
+PAGED_KERNEL budgeted_gather(const isthmus::budgeted_map* map, const unsigned* at,
                                            ull count, float* out) {
   isthmus::budgeted_array<float> array(*map);
   float sum = 0;
@@ -136,7 +141,7 @@ extern "C" __global__ void budgeted_gather(const isthmus::budgeted_map* map, con
 }
 
 // As span_stream.
-extern "C" __global__ void budgeted_stream(const isthmus::budgeted_map* map, ull chunk, float* out) {
+PAGED_KERNEL budgeted_stream(const isthmus::budgeted_map* map, ull chunk, float* out) {
   isthmus::budgeted_array<float4> array(*map);
   float sum = 0;
   const ull lane = threadIdx.x % 32;

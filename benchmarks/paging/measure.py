@@ -1,7 +1,7 @@
 """
 Measures paged arrays beside an explicit copy, zero-copy and managed memory, on a GPU with CuPy.
 
-    python benchmarks/paging/measure.py [--out FILE] [--size 4GiB] [--rounds 5] [--only budgets]
+    python benchmarks/paging/measure.py [--out FILE] [--size 4GiB] [--rounds 5] [--only PART ...]
 
 README.md has the method and the results.
 """
@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "transfer"))
 from budgets import measure_budgets
 from contestants import optional
 from machine import machine_facts
+from policies import measure_policies
 
 cupy: Any = optional("cupy")
 
@@ -36,6 +37,26 @@ MANAGED_BYTES = 512 << 20
 SHARES = (0.001, 0.01, 0.1, 0.3, 0.6, 1.0)
 PASSES = (1, 10)
 CHUNK_BYTES = 16 << 10
+# Ways to compile the kernels; the first is the usual one.
+BUILDS = {
+    "": (),
+    "look at valid": ("-DISTHMUS_PAGED_LOOK_AT_VALID",),
+    "48 warps": ("-DISTHMUS_BLOCKS=6",),
+    "64 warps": ("-DISTHMUS_BLOCKS=8",),
+}
+
+
+PARTS = (
+    "builds",
+    "warm",
+    "streams",
+    "policies",
+    "sparse",
+    "managed",
+    "written_back",
+    "random_blocks",
+    "budgets",
+)
 
 
 class Bench:
@@ -45,28 +66,26 @@ class Bench:
         """Compile the kernels."""
         code = isthmus.paged_header() + Path(__file__).with_name("kernels.cu").read_text("utf-8")
         self._modules = {
-            depth: cupy.RawModule(
-                code=f"#define ISTHMUS_PAGED_IN_FLIGHT {depth}\n{code}", options=("--std=c++17",)
-            )
-            for depth in (2, 4)
+            build: cupy.RawModule(code=code, options=("--std=c++17", *options))
+            for build, options in BUILDS.items()
         }
         self._rounds = rounds
         self._blocks = cupy.cuda.Device().attributes["MultiProcessorCount"] * 8
         self.out = cupy.zeros(1, cupy.float32)
         self.rows: list[dict[str, object]] = []
 
-    def launching(self, name: str, *arguments: object, depth: int = 2) -> Callable[[], None]:
+    def launching(self, name: str, *arguments: object, build: str = "") -> Callable[[], None]:
         """Give a function that launches a kernel; arguments that can be called are, each time."""
 
         def now() -> None:
             given = (a() if callable(a) else a for a in arguments)
-            self.launch(name, *given, depth=depth)
+            self.launch(name, *given, build=build)
 
         return now
 
-    def launch(self, name: str, *arguments: object, depth: int = 2) -> None:
+    def launch(self, name: str, *arguments: object, build: str = "") -> None:
         """Launch a kernel; integers become 64-bit ones."""
-        kernel = self._modules[depth].get_function(name)
+        kernel = self._modules[build].get_function(name)
         words = tuple(np.uint64(a) if isinstance(a, int) else a for a in arguments)
         kernel((self._blocks,), (256,), words)
 
@@ -132,16 +151,11 @@ def streams(bench: Bench, host: Any) -> None:
     chunk = CHUNK_BYTES // 16
     for unit in ("256B", "1KiB", "4KiB", "64KiB"):
         with isthmus.PagedArray(host, unit) as array:
-            for depth in (2, 4):
-                for name, more in (("span_stream", (chunk,)), ("load_stream", ())):
-                    ms = bench.ms(
-                        bench.launching(name, array.argument, *more, bench.out, depth=depth),
-                        array.invalidate,
-                    )
-                    way = name.removesuffix("_stream")
-                    bench.add(
-                        "stream, cold", f"paged, {way}", ms, host.nbytes, unit=unit, in_flight=depth
-                    )
+            for name, more in (("span_stream", (chunk,)), ("load_stream", ())):
+                work = bench.launching(name, array.argument, *more, bench.out)
+                way = f"paged, {name.removesuffix('_stream')}"
+                ms = bench.ms(work, array.invalidate)
+                bench.add("stream, cold", way, ms, host.nbytes, unit=unit)
             bench.add(
                 "prefetch of all",
                 "paged",
@@ -173,12 +187,12 @@ def warm(bench: Bench, host: Any, device: Any) -> None:
         with isthmus.PagedArray(host, unit) as array:
             array.prefetch()
             pointer = array.argument()
-            for name, more in (("span_stream", (chunk,)), ("load_stream", ())):
-                took = bench.ms(bench.launching(name, pointer, *more, bench.out))
-                way = f"paged, {name.removesuffix('_stream')}"
-                bench.add(
-                    "stream, warm", way, took, host.nbytes, unit=unit, of_plain=round(took / ms, 3)
-                )
+            for build in BUILDS:
+                for name, more in (("span_stream", (chunk,)), ("load_stream", ())):
+                    took = bench.ms(bench.launching(name, pointer, *more, bench.out, build=build))
+                    facts = {"unit": unit, "build": build, "of_plain": round(took / ms, 3)}
+                    way = f"paged, {name.removesuffix('_stream')}"
+                    bench.add("stream, warm", way, took, host.nbytes, **facts)
             took = bench.ms(bench.launching("paged_gather", pointer, at, GATHERED, bench.out))
             bench.add(
                 "gather of 64 Mi, warm, hot 64 Ki",
@@ -219,6 +233,28 @@ def random_blocks(bench: Bench, host: Any, device: Any) -> None:
                 after = passes(count, "plain_blocks", device, num_read)
                 ms = bench.wall_ms(partial(copy_then, host, device, after), nothing)
                 bench.add("blocks in random order", "copy, then plain", ms, touched, **what)
+
+
+def builds(bench: Bench, host: Any) -> None:
+    """Measure random blocks and a sparse gather by how the kernels are compiled."""
+    num_blocks = host.nbytes // BLOCK_BYTES
+    wanted = np.random.default_rng(3).integers(0, host.size, HOT_ITEMS)
+    at = cupy.asarray(wanted.astype(np.uint32))
+    for build in BUILDS:
+        with isthmus.PagedArray(host, "1KiB") as array:
+            for share in (0.01, 1.0):
+                num_read = int(num_blocks * share)
+                work = bench.launching(
+                    "paged_blocks", array.argument, num_blocks, num_read, bench.out, build=build
+                )
+                ms = bench.ms(work, array.invalidate)
+                facts = {"build": build, "share": share}
+                what = "blocks in random order, cold"
+                bench.add(what, "paged, 1 KiB", ms, num_read * BLOCK_BYTES, **facts)
+            more = (array.argument, at, HOT_ITEMS, bench.out)
+            work = bench.launching("paged_gather", *more, build=build)
+            ms = bench.ms(work, array.invalidate)
+            bench.add("gather of 64 Ki, cold", "paged, load", ms, unit="1KiB", build=build)
 
 
 def sparse(bench: Bench, host: Any, device: Any) -> None:
@@ -301,7 +337,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--size", default="4GiB", help="a power of two")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", choices=["budgets"], help="one part instead of all")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="these parts alone")
     options = parser.parse_args()
     bench = Bench(options.rounds)
     (size_bytes,) = isthmus.parse_sizes(options.size)
@@ -311,14 +347,19 @@ def main() -> None:
     facts = {"size_bytes": size_bytes, "rounds": options.rounds, "machine": machine_facts()}
     try:
         copied(bench, host, device)
-        measure_budgets(bench, cupy, host, device)
-        if options.only is None:
-            sparse(bench, host, device)
-            streams(bench, host)
-            warm(bench, host, device)
-            managed(bench)
-            random_blocks(bench, host, device)
-            written_back(bench, host)
+        parts: dict[str, Callable[[], None]] = {
+            "builds": partial(builds, bench, host),
+            "warm": partial(warm, bench, host, device),
+            "streams": partial(streams, bench, host),
+            "policies": partial(measure_policies, bench, cupy, host),
+            "sparse": partial(sparse, bench, host, device),
+            "managed": partial(managed, bench),
+            "written_back": partial(written_back, bench, host),
+            "random_blocks": partial(random_blocks, bench, host, device),
+            "budgets": partial(measure_budgets, bench, cupy, host, device),
+        }
+        for part in options.only:
+            parts[part]()
     finally:  # what was measured is kept if a later part fails
         if options.out is not None:
             options.out.write_text(json_text(facts | {"results": bench.rows}), "utf-8")

@@ -45,6 +45,9 @@ const PagedMemory& memory_of(const SharedPaged& paged) { return **paged; }
 
 void bind_stats(nb::module_& m) {
   nb::class_<PagedStats>(m, "PagedStats", "Counts of a paged array's units.")
+      .def_ro("unit_bytes", &PagedStats::unit_bytes,
+              "The size of what is counted: without a budget, a unit of more than 4 KiB counts as "
+              "several of 4 KiB.")
       .def_ro("num_units", &PagedStats::num_units, "All units.")
       .def_ro("valid_units", &PagedStats::valid_units, "Held by the GPU now.")
       .def_ro("dirty_units", &PagedStats::dirty_units, "Stored to, and not written back yet.")
@@ -151,14 +154,18 @@ void bind_paged(nb::module_& m) {
           [](SharedPaged* self, const SharedContext& context, const SharedKernels& kernels,
              std::uintptr_t pointer, std::size_t size_bytes, unsigned item_bytes, bool read_only,
              std::size_t unit_bytes, std::optional<std::uint64_t> budget_bytes,
+             const std::string& policy, std::uint32_t gap_bytes, std::uint32_t max_ranges,
              const nb::object& /*owner*/) {
             const isthmus::PagedSource source{reinterpret_cast<void*>(pointer), size_bytes,
                                               item_bytes, read_only};
-            new (self) SharedPaged(std::make_unique<PagedMemory>(
-                *context, *kernels, source, PagedOptions{unit_bytes, budget_bytes}));
+            const PagedOptions options{unit_bytes, budget_bytes, isthmus::paged_policy(policy),
+                                       gap_bytes, max_ranges};
+            new (self)
+                SharedPaged(std::make_unique<PagedMemory>(*context, *kernels, source, options));
           },
           "context"_a, "kernels"_a, "pointer"_a, "size_bytes"_a, "item_bytes"_a, "read_only"_a,
-          "unit_bytes"_a, "budget_bytes"_a.none(), "owner"_a, nb::keep_alive<1, 10>(), Release(),
+          "unit_bytes"_a, "budget_bytes"_a.none(), "policy"_a, "gap_bytes"_a, "max_ranges"_a,
+          "owner"_a, nb::keep_alive<1, 13>(), Release(),
           "Flushes when it is destroyed: `owner` keeps the memory until then.")
       .def_prop_ro(
           "device_bytes", [](const SharedPaged& self) { return memory_of(self).device_bytes(); },

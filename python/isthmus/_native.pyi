@@ -592,7 +592,7 @@ class PagingWorkload:
     def uploaded_bytes(self) -> int:
         """That its program copies to the device."""
 
-    def measure(self, *, way: str, unit_bytes: int, budget_bytes: int | None, stopping: Stopping) -> Measurement:
+    def measure(self, *, way: str, unit_bytes: int, budget_bytes: int | None, policy: str, stopping: Stopping) -> Measurement:
         """
         Sample the time of the whole program (metric "run"), and compare its results.
         """
@@ -1143,6 +1143,12 @@ class PagedStats:
     """Counts of a paged array's units."""
 
     @property
+    def unit_bytes(self) -> int:
+        """
+        The size of what is counted: without a budget, a unit of more than 4 KiB counts as several of 4 KiB.
+        """
+
+    @property
     def num_units(self) -> int:
         """All units."""
 
@@ -1200,7 +1206,7 @@ def kernel_header(name: str) -> str:
 class PagedMemory:
     """The host's side of a paged array."""
 
-    def __init__(self, context: Context, kernels: Kernels, pointer: int, size_bytes: int, item_bytes: int, read_only: bool, unit_bytes: int, budget_bytes: int | None, owner: object) -> None:
+    def __init__(self, context: Context, kernels: Kernels, pointer: int, size_bytes: int, item_bytes: int, read_only: bool, unit_bytes: int, budget_bytes: int | None, policy: str, gap_bytes: int, max_ranges: int, owner: object) -> None:
         """Flushes when it is destroyed: `owner` keeps the memory until then."""
 
     @property

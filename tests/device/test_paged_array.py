@@ -207,6 +207,66 @@ def test_prefetched_ranges_are_valid_and_stores_in_them_stay() -> None:
         assert on_host(array.gather([1024])).tolist() == [7]
 
 
+@pytest.mark.parametrize(
+    ("policy", "options", "fetched"),
+    [
+        ("units", {}, {0, 1, 2, 6, 600, 2048}),
+        ("whole_page", {}, {*range(2048), *range(2048, 2500)}),
+        ("single_range", {}, {*range(601), 2048}),
+        ("ranges", {"gap_bytes": "4KiB"}, {*range(7), 600, 2048}),
+        ("ranges", {"max_ranges": 1}, {*range(601), 2048}),
+        ("tree", {}, {*range(64), *range(576, 640), *range(2048, 2112)}),
+        ("adaptive", {}, {0, 1, 2, 3, 6, 600, 601, 2048}),
+    ],
+)
+def test_a_policy_decides_what_comes_along_with_a_unit(
+    policy: str, options: dict[str, Any], fetched: set[int]
+) -> None:
+    host = isthmus.pinned.zeros(2500 << 10, np.uint8)
+    with isthmus.PagedArray(host, "1KiB", policy, **options) as array:
+        for unit in (0, 6, 1, 2, 600, 2048):
+            array.gather([unit * 1024])
+        stats = array.stats()
+        assert (stats.fetched_units, stats.valid_units) == (len(fetched), len(fetched))
+        host[:] = 1
+        units = on_host(array.gather(np.arange(2500) * 1024))
+        assert {unit for unit in range(2500) if units[unit] == 0} >= fetched
+        assert array.stats().fetched_units <= 2500
+
+
+@pytest.mark.parametrize("policy", ["units", "whole_page", "single_range", "tree", "adaptive"])
+def test_with_every_policy_all_items_are_the_hosts_and_stores_reach_it(policy: str) -> None:
+    host = numbers(1_000_003, "int32")
+    expected = host.copy()
+    indices = np.random.default_rng(5).permutation(host.size)[:2000]
+    with isthmus.PagedArray(host, "1KiB", policy) as array:
+        assert np.array_equal(on_host(array.gather(indices)), host[indices])
+        array.scatter(indices[:500], -1)
+        assert array.reduce() == host.sum() - expected[indices[:500]].sum() - 500
+    expected[indices[:500]] = -1
+    assert np.array_equal(host, expected)
+
+
+def test_a_unit_of_64_kib_comes_whole_and_counts_as_pieces_of_4_kib() -> None:
+    with isthmus.PagedArray(isthmus.pinned.zeros(1 << 20, np.uint8), "64KiB") as array:
+        array.gather([70_000])
+        stats = array.stats()
+        assert (stats.unit_bytes, stats.fetched_units, stats.num_units) == (4096, 16, 256)
+        array.gather([65_536, 131_071])
+        assert array.stats().fetched_units == 16
+
+
+def test_after_an_invalidation_an_array_that_was_held_as_a_whole_is_looked_at_again() -> None:
+    host = isthmus.pinned.zeros(100_000, np.int64)
+    with isthmus.PagedArray(host) as array:
+        array.prefetch()
+        assert on_host(array.gather([500])).tolist() == [0]  # all is held
+        array.stats()
+        host[:] = 9
+        array.invalidate([(500, 501)])
+        assert on_host(array.gather([500, 90_000])).tolist() == [9, 0]
+
+
 def test_a_read_only_array_is_read_and_nothing_is_stored() -> None:
     host = isthmus.pinned.zeros(1000, np.float32)
     host.flags.writeable = False
@@ -238,7 +298,13 @@ def wrong(host: Array) -> list[tuple[Callable[[], object], str]]:
         (lambda: paged(host, "128KiB"), "a unit of 131072 bytes"),
         (lambda: paged(host, "128B"), "a unit of 128 bytes"),
         (lambda: paged(host, 1.5), "a unit is a size"),  # type: ignore[arg-type]
-        (lambda: paged(host, policy="whole_page"), "there are 'units' and 'read_through'"),
+        (lambda: paged(host, policy="lru"), "no policy 'lru': there are units, whole_page"),
+        (lambda: paged(host, policy="tree", device_bytes=1024), "needs room for the whole array"),
+        (lambda: paged(host, policy="ranges", max_ranges=9), "max_ranges is 9: 1 to 8"),
+        (lambda: paged(host, policy="ranges", max_ranges=0), "max_ranges is 0: 1 to 8"),
+        (lambda: paged(host, policy="ranges", gap_bytes="4MiB"), "gap_bytes is 4194304: at most"),
+        (lambda: paged(host, max_ranges=1.5), "max_ranges is a number"),  # type: ignore[arg-type]
+        (lambda: paged(host, gap_bytes=-1), "gap_bytes is a number from 0"),
         (lambda: paged(host, device_bytes=1.5), "device_bytes is a size"),  # type: ignore[arg-type]
         (lambda: paged(strided), "has gaps"),
         (lambda: paged([1, 2]), "can't be made of a 'list'"),  # type: ignore[arg-type]
@@ -320,4 +386,5 @@ except isthmus.OutOfDeviceMemory as error:
 
 def test_the_header_needs_no_other_file_of_the_product() -> None:
     assert "class paged_array" in isthmus.paged_header()
-    assert re.findall("#include.*", isthmus.paged_header()) == ["#include <stdio.h>"]
+    included = set(re.findall("#include.*", isthmus.paged_header()))
+    assert included == {f"#include <{name}>" for name in ("stdio.h", "cstdint", "bit")}

@@ -53,6 +53,36 @@ def filled(cupy: Any, kernels: Any, count: int) -> tuple[Any, Any]:
     return host, reference
 
 
+def stressed(cupy: Any, kernels: Any, array: Any, items: tuple[Any, Any], least: int) -> int:
+    """Load and store at random, at least so often; give the number of launches."""
+    host, reference = items
+    wrong = cupy.zeros(1, cupy.uint64)
+    random = np.random.default_rng(1)
+    num_accesses, turn = 0, 0
+    while num_accesses < least:
+        blocks, lanes = _SHAPES[turn % len(_SHAPES)]
+        rounds = max(1, min(400, _ACCESSES // 20 // (blocks * lanes)))
+        arguments = (
+            array.argument(),
+            reference,
+            np.uint64(turn << 40),
+            np.uint32(rounds),
+            wrong,
+        )
+        kernels.get_function("stress")((blocks,), (lanes,), arguments)
+        num_accesses += blocks * lanes * rounds
+        turn += 1
+        if turn % 2 == 0:
+            array.flush()
+            assert np.array_equal(host, reference.get())
+        if turn % 3 == 0:
+            ends = np.sort(random.integers(0, host.size, 40))
+            array.flush()
+            array.invalidate(list(zip(ends[::2].tolist(), ends[1::2].tolist(), strict=True)))
+    assert wrong.get()[0] == 0
+    return turn
+
+
 @pytest.mark.parametrize("budget", ["all", "a quarter", "nothing"])
 @pytest.mark.parametrize("unit", ["256B", "1KiB", "64KiB"])
 def test_random_loads_and_stores_agree_with_a_plain_array(
@@ -65,36 +95,25 @@ def test_random_loads_and_stores_agree_with_a_plain_array(
         "nothing": {"policy": "read_through"},
     }
     own = kernels if budget == "all" else budgeted_kernels
-    wrong = cupy.zeros(1, cupy.uint64)
-    random = np.random.default_rng(1)
-    num_accesses, turn = 0, 0
     with isthmus.PagedArray(host[:], unit, **how[budget]) as array:
-        while num_accesses < _ACCESSES // 3 + 1:
-            blocks, lanes = _SHAPES[turn % len(_SHAPES)]
-            rounds = max(1, min(400, _ACCESSES // 20 // (blocks * lanes)))
-            arguments = (
-                array.argument(),
-                reference,
-                np.uint64(turn << 40),
-                np.uint32(rounds),
-                wrong,
-            )
-            own.get_function("stress")((blocks,), (lanes,), arguments)
-            num_accesses += blocks * lanes * rounds
-            turn += 1
-            if turn % 2 == 0:
-                array.flush()
-                assert np.array_equal(host, reference.get())
-            if turn % 3 == 0:
-                ends = np.sort(random.integers(0, host.size, 40))
-                array.flush()
-                array.invalidate(list(zip(ends[::2].tolist(), ends[1::2].tolist(), strict=True)))
+        turns = stressed(cupy, own, array, (host, reference), _ACCESSES // 3 + 1)
         stats = array.stats()
         assert (stats.hits > 0) == (budget == "a quarter")
-        assert (stats.evicted_units > 0) == (budget == "a quarter" and turn > 1)
-    assert wrong.get()[0] == 0
+        assert (stats.evicted_units > 0) == (budget == "a quarter" and turns > 1)
     assert np.array_equal(host, reference.get())
-    assert num_accesses > _ACCESSES // 3
+
+
+@pytest.mark.parametrize("unit", ["1KiB", "64KiB"])
+@pytest.mark.parametrize("policy", ["whole_page", "single_range", "ranges", "tree", "adaptive"])
+def test_with_every_policy_random_loads_and_stores_agree_with_a_plain_array(
+    cupy: Any, kernels: Any, policy: str, unit: str
+) -> None:
+    host, reference = filled(cupy, kernels, 40_000_003 if _ACCESSES > 10**8 else 400_003)
+    with isthmus.PagedArray(host[:], unit, policy, gap_bytes="8KiB") as array:
+        stressed(cupy, kernels, array, (host, reference), _ACCESSES // 20)
+        stats = array.stats()
+        assert stats.fetched_units >= stats.valid_units
+    assert np.array_equal(host, reference.get())
 
 
 def sums_of_lanes(host: Any, unit_items: int) -> list[int]:
@@ -109,16 +128,17 @@ def sums_of_lanes(host: Any, unit_items: int) -> list[int]:
     return expected
 
 
-@pytest.mark.parametrize("unit", ["256B", "4KiB"])
+@pytest.mark.parametrize("policy", ["units", "whole_page", "ranges", "tree", "adaptive"])
+@pytest.mark.parametrize("unit", ["256B", "4KiB", "16KiB"])
 def test_lanes_of_a_warp_that_went_different_ways_wait_for_each_other_without_an_end(
-    cupy: Any, kernels: Any, unit: str
+    cupy: Any, kernels: Any, unit: str, policy: str
 ) -> None:
     host, _ = filled(cupy, kernels, 1 << 20)
     unit_items = isthmus.parse_sizes(unit)[0] // 4
     expected = sums_of_lanes(host, unit_items)
     found = cupy.zeros(32, cupy.uint32)
-    with isthmus.PagedArray(host, unit) as array:
-        for _ in range(200):
+    with isthmus.PagedArray(host, unit, policy) as array:
+        for _ in range(200 if policy == "units" else 20):
             arguments = (array.argument(), np.uint64(unit_items), found)
             kernels.get_function("apart")((1,), (32,), arguments)
             assert found.get().tolist() == expected
@@ -221,6 +241,13 @@ def test_kernels_of_two_streams_use_one_array_at_once(cupy: Any, kernels: Any) -
             stream.synchronize()
         stats = array.stats()
         assert stats.fetched_units == stats.num_units
+        # All is held now, and the kernel looks at no unit.
+        with streams[0]:
+            arguments = (array.argument(streams[0]), np.uint64(1000), np.uint32(1), total[0])
+            kernels.get_function("spans")((3001,), (64,), arguments)
+        streams[0].synchronize()
+        assert total[0].get()[0] == 2 * int(host.sum(dtype=np.uint64))
+        total[0] //= 2
     assert [own.get()[0] for own in total] == [int(host.sum(dtype=np.uint64))] * 2
     assert np.array_equal(host, reference.get())
 

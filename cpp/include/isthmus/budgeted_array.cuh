@@ -93,6 +93,11 @@ struct budgeted_map : paged_map {
     return with_frame;
   }
 
+  /// Frames are for what is needed: nothing comes along.
+  template <typename Machine>
+  ISTHMUS_PAGED_CODE void bring_along(const Machine&, typename Machine::lanes,
+                                      typename Machine::lanes, unsigned int) const {}
+
   /// Takes up to `count` free frames, the first of which is number `first` of the ring. Who begins
   /// anew does so because another has taken some: nobody waits.
   template <typename Machine>
@@ -191,7 +196,8 @@ public:
 
   /// Stores an item, to where load() reads it.
   ISTHMUS_PAGED_CODE void store(number i, T value) {
-    const unit_number unit = this->enter(i);
+    this->enter(i);
+    const unit_number unit = this->last_;
     if (unit != dirty_) {
       if (!in_place_) paged::mark_dirty(machine_, map_, unit);
       dirty_ = unit;
@@ -248,7 +254,7 @@ private:
     unnoted_ = this->settled(unit);  // fill() notes others
     if (!unnoted_) {
       in_place_ = paged::is_in_place(machine_, map_, unit);
-      paged::make_valid(machine_, map_, machine_.together(), unit, !in_place_);
+      paged::make_valid(machine_, map_, machine_.together(), unit, !in_place_, paged::kNeeded);
       if (!in_place_) in_place_ = paged::is_in_place(machine_, map_, unit);
     }
     origin_ = in_place_ ? map_.host

@@ -16,7 +16,7 @@
 // explores every interleaving of this code for two and three warps.
 #pragma once
 
-#include <isthmus/paged_machine.cuh>
+#include <isthmus/paged_policy.cuh>
 
 namespace isthmus {
 
@@ -26,7 +26,7 @@ struct paged_span {
   T* data;
   unsigned long long count;
 
-  ISTHMUS_PAGED_CODE T& operator[](unsigned long long i) const { return data[i]; }
+  ISTHMUS_PAGED_CODE T& operator[](unsigned long long i) const { return *paged::in_global(data + i); }
   ISTHMUS_PAGED_CODE T* begin() const { return data; }
   ISTHMUS_PAGED_CODE T* end() const { return data + count; }
   ISTHMUS_PAGED_CODE unsigned long long size() const { return count; }
@@ -34,17 +34,30 @@ struct paged_span {
 
 namespace paged {
 
+/// Why units are made valid.
+enum request {
+  kNeeded,      ///< they were missed: the policy may bring more
+  kNamed,       ///< they were named
+  kOverwritten  ///< they aren't fetched: the caller stores all their items in this launch
+};
+
 /// Makes the units of the lanes in `mask` valid: what the lanes read afterwards was fetched. A group
 /// that has claimed waits for nobody until it has published: none wait for each other in a circle.
 ///
 /// wanted      false: this lane has no unit, and helps
-/// overwrite   units aren't fetched: the caller stores all their items in this launch
 template <typename Machine, typename Map>
-ISTHMUS_PAGED_CODE void make_valid(const Machine& machine, const Map& map,
+ISTHMUS_PAGED_APART void make_valid(const Machine& machine, const Map& map,
                                    typename Machine::lanes mask, unit_number unit, bool wanted,
-                                   bool overwrite = false) {
+                                   request how) {
   const place at = place_of(wanted ? unit : 0);
+#ifdef ISTHMUS_PAGED_LOOK_AT_VALID  // the older way, to be measured beside
+  const bool claimed = false;
   bool missing = wanted && (machine.acquire(map.valid + at.index) & at.bit) == 0;
+#else
+  // Who is to claim a unit needs no acquire, which would empty the L1 cache.
+  const bool claimed = wanted && (machine.relaxed(map.busy + at.index) & at.bit) != 0;
+  bool missing = wanted && !(claimed && (machine.acquire(map.valid + at.index) & at.bit) != 0);
+#endif
 #ifdef ISTHMUS_PAGED_COUNTED
   if (wanted && !missing) machine.add(map.counters + kHits, 1);
 #endif
@@ -53,17 +66,18 @@ ISTHMUS_PAGED_CODE void make_valid(const Machine& machine, const Map& map,
   // One lane claims for all lanes with its unit.
   unsigned leader = machine.lane();
   if (missing) leader = machine.lowest(machine.alike(short_of, unit));
-  const bool won = missing && leader == machine.lane() &&
+  const bool won = missing && !claimed && leader == machine.lane() &&
                    (machine.or_relaxed(map.busy + at.index, at.bit) & at.bit) == 0;
   const auto chosen = machine.ballot(mask, won);
   if (chosen != 0) {
-    const auto held = map.fill(machine, mask, chosen, unit, overwrite);
+    const auto held = map.fill(machine, mask, chosen, unit, how == kOverwritten);
     machine.sync(mask);
     if (won) machine.or_release(map.valid + at.index, at.bit);
     if (machine.lane() == machine.lowest(mask))
-      machine.add(map.counters + (overwrite ? kOverwritten : kFetched), machine.count(held));
+      machine.add(map.counters + (how == kOverwritten ? kWhole : kFetched), machine.count(held));
     missing = missing && (chosen >> leader & 1U) == 0;
     machine.sync(mask);  // nobody waits before all has been published
+    if (how == kNeeded) map.bring_along(machine, mask, chosen, unit);
   }
   machine.await(mask, missing, map.valid + at.index, at.bit);
 }
@@ -104,6 +118,9 @@ protected:
 #else
   ISTHMUS_PAGED_CODE void check(number) const {}
 #endif
+  ISTHMUS_PAGED_CODE void check_range(number first, number count) const {
+    if (count != 0) check(first + count - 1);
+  }
   ISTHMUS_PAGED_CODE unit_number unit_of(number i) const {
     return static_cast<unit_number>((first_byte_ + i * sizeof(T)) >> unit_shift_);
   }
@@ -118,19 +135,18 @@ protected:
   }
 
   /// A unit is valid until the launch ends, so that the last one needs no check.
-  ISTHMUS_PAGED_CODE unit_number enter(number i) {
+  ISTHMUS_PAGED_CODE void enter(number i) {
     check(i);
     const unit_number unit = unit_of(i);
     if (unit != last_) {
       self().find(unit);
       last_ = unit;
     }
-    return unit;
   }
 
   ISTHMUS_PAGED_CODE void enter_range(number first, number count, access how) {
     if (count == 0) return;
-    check(first + count - 1);
+    check_range(first, count);
     const lanes mask = machine_.together();
     const unsigned leader = machine_.lowest(mask);
     const unit_number begin = unit_of(first), end = unit_of(first + count - 1) + 1;
@@ -153,8 +169,8 @@ protected:
     const bool open = wanted && !self().is_held(unit);
     const bool whole = how == kOverwrite && open && is_within(unit, first, count);
     if (machine_.ballot(mask, open) != 0) {
-      if (how == kOverwrite) make_valid(machine_, map_, mask, unit, whole, true);
-      make_valid(machine_, map_, mask, unit, open && !whole);
+      if (how == kOverwrite) make_valid(machine_, map_, mask, unit, whole, kOverwritten);
+      make_valid(machine_, map_, mask, unit, open && !whole, kNeeded);
     }
     if (how != kRead && wanted) self().note_store(unit);
   }
@@ -191,18 +207,19 @@ class paged_array : public paged::unit_checks<paged_array<T, Machine>, T, Machin
 
 public:
   ISTHMUS_PAGED_CODE explicit paged_array(const paged_map& map, const Machine& machine = Machine())
-      : base(map, machine) {}
+      : base(map, machine), all_held_(holds_all()) {}
   explicit paged_array(const paged_map&& map, const Machine& machine = Machine()) = delete;
 
   /// The item, fetched if the GPU doesn't hold it.
   ISTHMUS_PAGED_CODE T load(number i) {
-    this->enter(i);
+    come_to(i);
     return machine_.read(items_ + i);
   }
 
   /// Stores an item; its unit is fetched first if the GPU doesn't hold it.
   ISTHMUS_PAGED_CODE void store(number i, T value) {
-    const unit_number unit = this->enter(i);
+    come_to(i);
+    const unit_number unit = this->unit_of(i);
     if (unit != dirty_) {
       paged::mark_dirty(machine_, map_, unit);
       dirty_ = unit;
@@ -213,7 +230,10 @@ public:
   /// `count` items from `first` as plain memory, to be read: one check for all of them. If all lanes
   /// of a warp ask for the same items, each of them checks a part.
   ISTHMUS_PAGED_CODE paged_span<const T> span(number first, number count) {
-    this->enter_range(first, count, base::kRead);
+    if (all_held_)
+      this->check_range(first, count);
+    else
+      this->enter_range(first, count, base::kRead);
     return {items_ + first, count};
   }
   /// The same, to be read and written.
@@ -233,13 +253,30 @@ private:
   using unit_number = paged::unit_number;
   using base::items_, base::machine_, base::map_, base::dirty_;
 
+  /// True if all units were valid before this launch: then none is looked at.
+  ISTHMUS_PAGED_CODE bool holds_all() const {
+#ifdef ISTHMUS_PAGED_COUNTED
+    return false;  // hits are counted where units are looked at
+#else
+    return machine_.settled(map_.all_settled) != 0;
+#endif
+  }
+  ISTHMUS_PAGED_CODE void come_to(number i) {
+    if (all_held_)
+      this->check(i);
+    else
+      this->enter(i);
+  }
   ISTHMUS_PAGED_CODE bool is_held(unit_number unit) const { return this->settled(unit); }
   ISTHMUS_PAGED_CODE void find(unit_number unit) {
-    if (!is_held(unit)) paged::make_valid(machine_, map_, machine_.together(), unit, true);
+    if (!is_held(unit))
+      paged::make_valid(machine_, map_, machine_.together(), unit, true, paged::kNeeded);
   }
   ISTHMUS_PAGED_CODE void note_store(unit_number unit) const {
     paged::mark_dirty(machine_, map_, unit);
   }
+
+  const bool all_held_;
 };
 
 }  // namespace isthmus

@@ -3,11 +3,15 @@
 // Included by paged_array.cuh and budgeted_array.cuh, which have the reasons.
 #pragma once
 
+#include <isthmus/pages/extension.hpp>
+
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define ISTHMUS_PAGED_CODE __device__ __forceinline__
 #define ISTHMUS_PAGED_SHARED __host__ __device__ __forceinline__
+#define ISTHMUS_PAGED_APART __device__ __noinline__  // rare, and else it would be in each load
 #else
 #define ISTHMUS_PAGED_CODE inline
+#define ISTHMUS_PAGED_APART inline
 #define ISTHMUS_PAGED_SHARED inline
 #endif
 
@@ -35,11 +39,14 @@ struct paged_map {
   word* busy;                 ///< a bit for each unit: it was claimed
   word* dirty;                ///< a bit for each unit: it was stored to
   const word* settled;        ///< the valid bits as they were before the launch: no order needed
+  const word* all_settled;    ///< not 0: all of them were set
+  word* doublings;            ///< of each page's unit, with the policy adaptive; else null
   number* counters;           ///< units fetched, units overwritten without a fetch, units written
   number first_byte;          ///< position of the first item, less than 256
   number end_byte;            ///< position after the last item
   unsigned int unit_shift;    ///< a unit has 1 << unit_shift bytes
   unsigned int array_number;  ///< names the array in messages
+  pages::MigrationPolicy policy;
 
   ISTHMUS_PAGED_SHARED number num_units() const {
     return (end_byte + (number(1) << unit_shift) - 1) >> unit_shift;
@@ -53,6 +60,11 @@ struct paged_map {
     if (!overwrite) machine.fetch(*this, mask, chosen, unit);
     return chosen;
   }
+  /// Brings what the policy has come along with the units of the lanes in `chosen`, which claimed them:
+  /// see paged_policy.cuh.
+  template <typename Machine>
+  ISTHMUS_PAGED_CODE void bring_along(const Machine& machine, typename Machine::lanes mask,
+                                      typename Machine::lanes chosen, unsigned int unit) const;
 };
 
 namespace paged {
@@ -63,7 +75,7 @@ using number = paged_map::number;
 using unit_number = unsigned int;  // an array has less than 2^32 - 1
 constexpr unit_number kNoUnit = ~unit_number(0);
 constexpr number kNowhere = ~number(0);
-enum counter { kFetched, kOverwritten, kWrittenBack, kInPlace, kEvicted, kHits, kNumCounters };
+enum counter { kFetched, kWhole, kWrittenBack, kInPlace, kEvicted, kHits, kNumCounters };
 
 /// A unit's place in the maps.
 struct place {
@@ -85,6 +97,14 @@ ISTHMUS_PAGED_CODE extent extent_of(const paged_map& map, unit_number unit) {
 }
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+
+/// Lets the compiler know that memory is neither a block's nor a lane's: pointers out of a map could be,
+/// and it would take slower instructions.
+template <typename T>
+ISTHMUS_PAGED_CODE T* in_global(T* at) {
+  __builtin_assume(__isGlobal(at));
+  return at;
+}
 
 /// Lanes of a warp that run together. `mask` names them; each of them makes the same calls.
 struct gpu_machine {
@@ -110,7 +130,7 @@ struct gpu_machine {
     return __match_any_sync(mask, value);
   }
   ISTHMUS_PAGED_CODE void sync(lanes mask) const { __syncwarp(mask); }  // orders memory, too
-  ISTHMUS_PAGED_CODE word settled(const word* at) const { return *at; }
+  ISTHMUS_PAGED_CODE word settled(const word* at) const { return *in_global(at); }
   ISTHMUS_PAGED_CODE word acquire(const word* at) const {
     word value;
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
@@ -121,24 +141,24 @@ struct gpu_machine {
     asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
     return value;
   }
-  ISTHMUS_PAGED_CODE word or_relaxed(word* at, word bits) const { return atomicOr(at, bits); }
+  ISTHMUS_PAGED_CODE word or_relaxed(word* at, word bits) const { return atomicOr(in_global(at), bits); }
   ISTHMUS_PAGED_CODE void or_release(word* at, word bits) const {
     asm volatile("red.release.gpu.global.or.b32 [%0], %1;" : : "l"(at), "r"(bits) : "memory");
   }
-  ISTHMUS_PAGED_CODE void add(number* at, number increment) const { atomicAdd(at, increment); }
-  ISTHMUS_PAGED_CODE void and_relaxed(word* at, word bits) const { atomicAnd(at, bits); }
-  ISTHMUS_PAGED_CODE word exchange(word* at, word value) const { return atomicExch(at, value); }
-  ISTHMUS_PAGED_CODE number take(number* at, number count) const { return atomicAdd(at, count); }
+  ISTHMUS_PAGED_CODE void add(number* at, number increment) const { atomicAdd(in_global(at), increment); }
+  ISTHMUS_PAGED_CODE void and_relaxed(word* at, word bits) const { atomicAnd(in_global(at), bits); }
+  ISTHMUS_PAGED_CODE word exchange(word* at, word value) const { return atomicExch(in_global(at), value); }
+  ISTHMUS_PAGED_CODE number take(number* at, number count) const { return atomicAdd(in_global(at), count); }
   ISTHMUS_PAGED_CODE number compare_exchange(number* at, number expected, number value) const {
-    return atomicCAS(at, expected, value);
+    return atomicCAS(in_global(at), expected, value);
   }
   template <typename Value>
   ISTHMUS_PAGED_CODE Value plain(const Value* at) const {
-    return *at;
+    return *in_global(at);
   }
   template <typename Value>
   ISTHMUS_PAGED_CODE void set(Value* at, Value value) const {
-    *at = value;
+    *in_global(at) = value;
   }
   ISTHMUS_PAGED_CODE void note_in_place(const void*, number) const {}  // the emulated driver counts
   /// Waits until `bit` is set, if `missing`. Another group of lanes sets it, and waits for nobody.
@@ -153,20 +173,24 @@ struct gpu_machine {
   }
   template <typename T>
   ISTHMUS_PAGED_CODE T read(const T* at) const {
-    return *at;
+    return *in_global(at);
   }
   template <typename T>
   ISTHMUS_PAGED_CODE void write(T* at, T value) const {
-    *at = value;
+    *in_global(at) = value;
   }
 
-  /// Copies units of the lanes in `chosen`. A lane issues several reads before its first write.
-  ISTHMUS_PAGED_CODE void copy_units(const paged_map& map, lanes mask, lanes chosen,
+  /// Copies units. A lane issues several reads before its first write.
+  ///
+  /// chosen      the lanes that have them; of a word: its bits, and `unit` is its first
+  template <bool kOfAWord>
+  ISTHMUS_PAGED_CODE void copy_units(const paged_map& map, lanes mask, word chosen,
                                      unit_number unit, unsigned char* target,
                                      const unsigned char* source) const {
     const unsigned width = count(mask), first = rank(mask);
-    const number num_pieces = number(1) << (map.unit_shift - 4);
-    number base = num_pieces, begin = 0;
+    const unsigned num_pieces = 1U << (map.unit_shift - 4);
+    unsigned base = num_pieces;
+    number begin = 0;
     while (chosen != 0 || base < num_pieces) {
       uint4 bytes[ISTHMUS_PAGED_IN_FLIGHT];
       number at[ISTHMUS_PAGED_IN_FLIGHT];
@@ -174,12 +198,13 @@ struct gpu_machine {
       for (int i = 0; i < ISTHMUS_PAGED_IN_FLIGHT; i++) {
         at[i] = kNowhere;
         if (base >= num_pieces && chosen != 0) {
-          begin = number(from_lane(mask, unit, lowest(chosen))) << map.unit_shift;
+          const unsigned next = lowest(chosen);
+          begin = number(kOfAWord ? unit + next : from_lane(mask, unit, next)) << map.unit_shift;
           chosen &= chosen - 1;
           base = 0;
         }
         if (base >= num_pieces) continue;
-        const number position = begin + (base + first) * 16;
+        const number position = begin + number(base + first) * 16;
         if (base + first < num_pieces && position >= map.first_byte &&
             position + 16 <= map.end_byte) {
           at[i] = position;
@@ -189,7 +214,8 @@ struct gpu_machine {
       }
 #pragma unroll
       for (int i = 0; i < ISTHMUS_PAGED_IN_FLIGHT; i++)
-        if (at[i] != kNowhere) *reinterpret_cast<uint4*>(target + at[i]) = bytes[i];
+        if (at[i] != kNowhere)
+          *in_global(reinterpret_cast<uint4*>(target + at[i])) = bytes[i];
     }
   }
 
@@ -198,18 +224,31 @@ struct gpu_machine {
                                     const unsigned char* source) const {
     const extent own = extent_of(map, unit);
     const number first_whole = (own.begin + 15) / 16 * 16, end_whole = own.end / 16 * 16;
-    for (number i = own.begin; i < first_whole && i < own.end; i++) target[i] = source[i];
+#pragma unroll 1
+    for (number i = own.begin; i < first_whole && i < own.end; i++)
+      *in_global(target + i) = *in_global(source + i);
+#pragma unroll 1
     for (number i = end_whole < first_whole ? first_whole : end_whole; i < own.end; i++)
-      target[i] = source[i];
+      *in_global(target + i) = *in_global(source + i);
   }
   ISTHMUS_PAGED_CODE void copy(const paged_map& map, lanes mask, lanes chosen, unit_number unit,
                                unsigned char* target, const unsigned char* source) const {
-    copy_units(map, mask, chosen, unit, target, source);
+    copy_units<false>(map, mask, chosen, unit, target, source);
     if ((chosen >> lane() & 1U) != 0) copy_ends(map, unit, target, source);
   }
   ISTHMUS_PAGED_CODE void fetch(const paged_map& map, lanes mask, lanes chosen,
                                 unit_number unit) const {
     copy(map, mask, chosen, unit, map.device, map.host);
+  }
+  /// Copies the units `first_unit + b` for each bit b of `bits`.
+  ISTHMUS_PAGED_CODE void fetch_word(const paged_map& map, lanes mask, unit_number first_unit,
+                                     word bits) const {
+    copy_units<true>(map, mask, bits, first_unit, map.device, map.host);
+    if (lane() != lowest(mask)) return;
+    const number last = map.num_units() - 1;
+    if (first_unit == 0 && (bits & 1U) != 0) copy_ends(map, 0, map.device, map.host);
+    if (last - first_unit < 32 && (bits >> (last - first_unit) & 1U) != 0)
+      copy_ends(map, unit_number(last), map.device, map.host);
   }
 
   /// Fetches units to their lanes' frames. Map: budgeted_map.
@@ -247,6 +286,10 @@ struct gpu_machine {
 
 #else
 struct gpu_machine;  // host code names its own
+template <typename T>
+T* in_global(T* at) {
+  return at;
+}
 #endif
 
 }  // namespace paged

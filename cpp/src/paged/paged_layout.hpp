@@ -10,23 +10,29 @@ namespace isthmus {
 
 // The memory of the maps begins with a word for results that are one number, the counters, the clock,
 // and the results of blocks; the valid, busy and dirty bits follow, and what a budgeted array has more.
-// A stream's view is a paged_map or a budgeted_map, and the settled bits.
+// A stream's view is a paged_map or a budgeted_map, whether all is settled, and the settled bits.
 inline constexpr std::size_t kPagedScratchAt = 0;
 inline constexpr std::size_t kPagedCountersAt = 64;
 inline constexpr std::size_t kPagedClockAt = 128;
 inline constexpr std::size_t kPagedResultsAt = 256;
 inline constexpr std::size_t kPagedResults = 1024;
 inline constexpr std::size_t kPagedBitsAt = kPagedResultsAt + kPagedResults * 8;
-inline constexpr std::size_t kPagedSettledAt = 256;
+inline constexpr std::size_t kPagedSettledAt = 512;
+inline constexpr std::size_t kPagedAllSettledAt = kPagedSettledAt - sizeof(paged::word);
 static_assert(kPagedCountersAt + paged::kNumCounters * sizeof(paged::number) <= kPagedClockAt);
 static_assert(kPagedClockAt + sizeof(budgeted_clock) <= kPagedResultsAt);
-static_assert(sizeof(budgeted_map) <= kPagedSettledAt);
+static_assert(sizeof(budgeted_map) <= kPagedAllSettledAt);
 
 /// Gives what it was given.
 ///
 /// Throws      UsageError for what no array can have: see PagedMemory
 PagedOptions checked(const PagedOptions& options);
 PagedSource checked(const PagedSource& source, std::size_t unit_bytes);
+
+/// What has a bit of its own: a unit, or 4 KiB of a larger one, so that several warps share its fetch.
+std::size_t granule_bytes(const PagedOptions& options) noexcept;
+/// What a map has of an array's options.
+pages::MigrationPolicy policy_of(const PagedOptions& options);
 
 /// Sizes and places, in bytes.
 struct PagedLayout {
@@ -39,10 +45,12 @@ struct PagedLayout {
 
   bool budgeted;
   std::uint64_t first_byte, end_byte;  ///< as in paged_map
-  unsigned unit_shift;
+  unsigned unit_shift;                 ///< of what has a bit of its own
+  pages::MigrationPolicy policy;
   std::uint64_t num_frames;               ///< 0 without a budget
   std::size_t bits_bytes;                 ///< of one map
   std::size_t units_bytes, frames_bytes;  ///< of a word for each unit, or frame
+  std::size_t doublings_bytes;            ///< of a word for each page, with the policy adaptive
   std::size_t item_bytes, map_bytes;
   std::size_t view_bytes;  ///< of one stream's view
 };

@@ -128,6 +128,7 @@ CUdeviceptr PagedMemory::new_view(CUstream stream) const {
   DeviceBuffer view(context_, PagedLayout(source_, options_).view_bytes);
   budgeted_map map = map_;
   map.settled = reinterpret_cast<const paged::word*>(view.pointer() + kPagedSettledAt);
+  map.all_settled = reinterpret_cast<const paged::word*>(view.pointer() + kPagedAllSettledAt);
   driver.call(symbol::memset_d8_async)(view.pointer(), std::uint8_t{0}, view.size_bytes(), stream);
   driver.call(symbol::memcpy_htod_async)(view.pointer(), &map, sizeof map, stream);
   driver.call(symbol::stream_synchronize)(stream);
@@ -156,8 +157,17 @@ CUdeviceptr PagedMemory::settle(CUstream stream) const {
 
 CUdeviceptr PagedMemory::begin_settling(CUstream stream) const {
   const CUdeviceptr view = view_of(stream);
-  if (!budgeted() || has_frames())
+  if (!budgeted()) {
+    {
+      const CurrentContext current(context_);
+      context_.driver().call(symbol::memset_d8_async)(view + kPagedAllSettledAt, std::uint8_t{1},
+                                                      sizeof(paged::word), stream);
+    }
+    launch(stream, "settle", map_.num_units() / 32 + 1, view + kPagedSettledAt,
+           view + kPagedAllSettledAt);
+  } else if (has_frames()) {
     launch(stream, "settle", map_.num_units() / 32 + 1, view + kPagedSettledAt);
+  }
   return view;
 }
 
@@ -216,19 +226,23 @@ void PagedMemory::invalidate(const std::vector<PagedRange>& ranges, bool discard
     if (range.begin >= range.end) continue;
     const auto [begin, end] = units_of(range);
     const std::uint64_t num_lanes = budgeted() ? end - begin : (end - begin) / 32 + 2;
-    for (const CUdeviceptr settled : settled_bits())
-      launch(kDefaultStream, "invalidate", num_lanes, settled, std::uint64_t{begin},
-             std::uint64_t{end});
+    for (const CUdeviceptr view : views())
+      if (budgeted())
+        launch(kDefaultStream, "invalidate", num_lanes, view + kPagedSettledAt,
+               std::uint64_t{begin}, std::uint64_t{end});
+      else
+        launch(kDefaultStream, "invalidate", num_lanes, view + kPagedSettledAt,
+               view + kPagedAllSettledAt, std::uint64_t{begin}, std::uint64_t{end});
   }
   await(kDefaultStream);
 }
 
-std::vector<CUdeviceptr> PagedMemory::settled_bits() const {
+std::vector<CUdeviceptr> PagedMemory::views() const {
   view_of(kDefaultStream);  // so that there is one
   const std::scoped_lock lock(viewing_);
   std::vector<CUdeviceptr> pointers;
   pointers.reserve(views_.size());
-  for (const auto& [stream, view] : views_) pointers.push_back(view.pointer() + kPagedSettledAt);
+  for (const auto& [stream, view] : views_) pointers.push_back(view.pointer());
   return pointers;
 }
 
@@ -247,7 +261,7 @@ PagedStats PagedMemory::stats() const {
     return read_value<std::uint64_t>(counters + which * sizeof(paged::number));
   };
   stats.fetched_units = counter(paged::kFetched);
-  stats.overwritten_units = counter(paged::kOverwritten);
+  stats.overwritten_units = counter(paged::kWhole);
   stats.written_units = counter(paged::kWrittenBack);
   stats.num_frames = map_.num_frames;
   stats.in_place_units = counter(paged::kInPlace);

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -32,7 +33,17 @@ struct PagedOptions {
   /// The device's memory for items, less than the array's: a budgeted_array. 0: nothing is held.
   /// Without a value: as much as the array has.
   std::optional<std::uint64_t> budget_bytes;
+  /// What comes along with a unit that is missed: nothing (bitmap), or by whole_page, single_range,
+  /// ranges, tree or adaptive more of its page. Without a budget only.
+  pages::PolicyKind policy = pages::PolicyKind::bitmap;
+  std::uint32_t gap_bytes = 0;   ///< of ranges: a smaller gap comes along
+  std::uint32_t max_ranges = 8;  ///< of ranges, of each page: 1 to 8
 };
+
+/// The policy of a name: "units", "whole_page", "single_range", "ranges", "tree" or "adaptive".
+///
+/// Throws      UsageError for another; the message lists them
+pages::PolicyKind paged_policy(std::string_view name);
 
 /// Bytes of the array, from its first item.
 struct PagedRange {
@@ -41,6 +52,8 @@ struct PagedRange {
 
 /// Counts of a paged array. Those of the past are since it was made.
 struct PagedStats {
+  /// Of what is counted as a unit: without a budget, a unit of more than 4 KiB counts as several.
+  std::uint64_t unit_bytes = 0;
   std::uint64_t num_units = 0;
   std::uint64_t valid_units = 0;        ///< held by the GPU now
   std::uint64_t dirty_units = 0;        ///< of them, not written back yet
@@ -79,7 +92,8 @@ public:
 
   /// kernels     compiled here, so that later calls don't fail for want of NVRTC
   /// Throws      UsageError for a unit that isn't a power of two from 256 to 65536 bytes, for a budget
-  ///             of less than one, or for memory that isn't aligned; OutOfDeviceMemory if the items
+  ///             of less than one, for a policy's option that can't be, for a policy beside a budget,
+  ///             or for memory that isn't aligned; OutOfDeviceMemory if the items
   ///             and their maps don't fit; Unavailable if there is no NVRTC, or the host's pages
   ///             can't be pinned.
   PagedMemory(const Context& context, const Kernels& kernels, const PagedSource& source,
@@ -140,7 +154,7 @@ private:
   CUdeviceptr begin_settling(CUstream stream) const;
   void sweep(CUstream stream) const;
   void make_room(const std::vector<PagedRange>& ranges, CUstream stream) const;
-  std::vector<CUdeviceptr> settled_bits() const;
+  std::vector<CUdeviceptr> views() const;
   bool budgeted() const noexcept { return options_.budget_bytes.has_value(); }
   std::uint64_t num_items() const noexcept { return source_.size_bytes / source_.item_bytes; }
   paged::extent units_of(const PagedRange& range) const noexcept;

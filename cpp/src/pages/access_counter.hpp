@@ -1,7 +1,7 @@
 // Counts the GPU's accesses to memory that stays on the host.
 #pragma once
 
-#include "pages/host_device.hpp"
+#include <isthmus/pages/host_device.hpp>
 
 namespace isthmus::pages {
 

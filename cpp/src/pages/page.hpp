@@ -1,9 +1,9 @@
 // The state of a page, and its layout in memory.
 #pragma once
 
-#include "pages/policy.hpp"
-#include "pages/span.hpp"
-#include "pages/unit_bitmap.hpp"
+#include <isthmus/pages/policy.hpp>
+#include <isthmus/pages/span.hpp>
+#include <isthmus/pages/unit_bitmap.hpp>
 
 namespace isthmus::pages {
 

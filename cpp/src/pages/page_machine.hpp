@@ -2,11 +2,13 @@
 // code runs in the simulator and on a GPU.
 #pragma once
 
+#include <isthmus/pages/adaptive_unit.hpp>
+#include <isthmus/pages/prefetch_tree.hpp>
+#include <isthmus/pages/range_list.hpp>
+#include <isthmus/pages/requested_span.hpp>
+
 #include "pages/access_counter.hpp"
 #include "pages/page.hpp"
-#include "pages/prefetch_tree.hpp"
-#include "pages/range_list.hpp"
-#include "pages/requested_span.hpp"
 #include "pages/single_range.hpp"
 
 namespace isthmus::pages {
@@ -185,15 +187,8 @@ private:
 
   /// Blocks double while requests are next to resident bytes, and halve otherwise.
   ISTHMUS_HOST_DEVICE Span adapted(Span asked) {
-    const std::uint32_t first = first_of(asked);
-    const std::uint32_t end = end_of(asked);
-    const bool beside = (first > 0 && planned_.test(first - 1)) ||
-                        (end < geometry_.num_granules && planned_.test(end));
-    if (beside && (policy_.unit_bytes << page_.doublings) < policy_.max_unit_bytes)
-      page_.doublings += 1;
-    else if (!beside && page_.doublings > 0)
-      page_.doublings -= 1;
-    return aligned(asked, policy_.unit_bytes << page_.doublings);
+    return pages::adapted(policy_, planned_, geometry_.granule_shift, geometry_.num_granules,
+                          page_.doublings, asked);
   }
 
   // --- the one range that holds only what has arrived --------------------------------------------

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
+#include <isthmus/pages/policy.hpp>
 #include "pages/page.hpp"
 #include "pages/page_index.hpp"
-#include "pages/policy.hpp"
 #include "pages/word_arena.hpp"
 
 namespace isthmus::pages {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "pages/policy.hpp"
+#include <isthmus/pages/policy.hpp>
 
 namespace isthmus::pages {
 

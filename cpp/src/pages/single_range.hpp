@@ -1,7 +1,7 @@
 // One valid range in each page: a start offset and a length, as the page table entry holds them.
 #pragma once
 
-#include "pages/span.hpp"
+#include <isthmus/pages/span.hpp>
 
 namespace isthmus::pages {
 

@@ -60,7 +60,8 @@ TEST_F(Kernel, OfEveryFileInTheFolderIsThere) {
     text << std::ifstream(file.path()).rdbuf();
     const std::string source = text.str();
     for (auto at = source.find(entry_point); at != std::string::npos; ++num_found) {
-      const auto begin = at + entry_point.size();
+      auto begin = at + entry_point.size();
+      begin = source.find("isthmus_", begin);  // after its bounds, if it has any
       const std::string name = source.substr(begin, source.find('(', begin) - begin);
       EXPECT_NO_THROW(kernel(file.path().stem(), name.c_str())) << name;
       at = source.find(entry_point, begin);

@@ -101,29 +101,29 @@ INSTANTIATE_TEST_SUITE_P(BudgetStates, Budgets, testing::Values(0U, 1U, 2U));
 
 TEST_P(Budgets, TwoWarpsThatLoadOneUnitAgreeWhereItIs) {
   expect_right(scenario({{.warps = {loads({0}), loads({1})}, .loaded = {{100}, {101}}}},
-                        {100, 101, 102, 103}));
+                        {100, 101, 102, 103, 104, 105}));
 }
 
 TEST_P(Budgets, ThreeWarpsLoadTwoUnitsInDifferentOrders) {
   expect_right(scenario(
       {{.warps = {loads({0}), loads({2}), loads({1, 3})}, .loaded = {{100}, {102}, {101, 103}}}},
-      {100, 101, 102, 103}));
+      {100, 101, 102, 103, 104, 105}));
 }
 
 TEST_P(Budgets, StoresOfTwoWarpsToOneUnitAndALoadOfTheOtherReachTheHost) {
   expect_right(
       scenario({{.warps = {stores(0, 5), stores(1, 6), loads({3})}, .loaded = {{5}, {6}, {103}}}},
-               {5, 6, 102, 103}));
+               {5, 6, 102, 103, 104, 105}));
 }
 
 TEST_P(Budgets, ASpanOfBothUnitsBesideAStoreToOneLosesNothing) {
-  expect_right(
-      scenario({{.warps = {spans(0, 5), stores(1, 6)}, .loaded = {{}, {6}}}}, {5, 6, 102, 103}));
+  expect_right(scenario({{.warps = {spans(0, 5), stores(1, 6)}, .loaded = {{}, {6}}}},
+                        {5, 6, 102, 103, 104, 105}));
 }
 
 TEST_P(Budgets, AnOverwrittenUnitIsWholeBesideAWriterOfTheOther) {
   expect_right(scenario({{.warps = {overwrites(0, 50), stores(2, 7)}, .loaded = {{}, {7}}}},
-                        {50, 51, 7, 103}));
+                        {50, 51, 7, 103, 104, 105}));
 }
 
 TEST_P(Budgets, WhatOneLaunchStoresTheNextOnesLoad) {
@@ -133,7 +133,7 @@ TEST_P(Budgets, WhatOneLaunchStoresTheNextOnesLoad) {
                         {.warps = {loads({2, 3}), stores(1, 6)}, .loaded = {{102, 8}, {6}}},
                         {.warps = {loads({0, 3}), loads({1})}, .loaded = {{5, 8}, {6}}}},
                        GetParam()),
-               {5, 6, 102, 8}));
+               {5, 6, 102, 8, 104, 105}));
 }
 
 TEST_P(Budgets, TwoWarpsThatSweepFreeEachFrameOnce) {
@@ -142,7 +142,7 @@ TEST_P(Budgets, TwoWarpsThatSweepFreeEachFrameOnce) {
                                  {.warps = {loads({2, 3})}, .loaded = {{7, 103}}},
                                  {.warps = {loads({0, 2})}, .loaded = {{5, 7}}}},
                                 GetParam()),
-                        {5, 101, 7, 103}));
+                        {5, 101, 7, 103, 104, 105}));
 }
 
 TEST(BudgetStates, AUnitThatFoundNoFrameTakesThatOfOneThatIsNotUsed) {
@@ -153,7 +153,7 @@ TEST(BudgetStates, AUnitThatFoundNoFrameTakesThatOfOneThatIsNotUsed) {
                               {.warps = {loads({2})}, .loaded = {{102}}},
                               {.warps = {loads({2}), loads({3})}, .loaded = {{102}, {103}}}}),
       .num_frames = 1,
-      .host_after = {5, 101, 102, 103},
+      .host_after = {5, 101, 102, 103, 104, 105},
       .budgeted = true};
   expect_right(scenario);
   EXPECT_EQ(explore(scenario).most_fetches, 1U);
@@ -167,8 +167,10 @@ TEST(BudgetStates, WarpsThatSweepInBothRoundsAtOnceFreeAFrameThatWasUsed) {
                                   {.warps = {loads({2})}, .loaded = {{102}}}};
   std::ranges::move(turn(2), std::back_inserter(launches));
   launches.push_back({.warps = {freed}, .loaded = {{1}}});
-  expect_right(
-      {.launches = launches, .num_frames = 1, .host_after = {5, 101, 102, 103}, .budgeted = true});
+  expect_right({.launches = launches,
+                .num_frames = 1,
+                .host_after = {5, 101, 102, 103, 104, 105},
+                .budgeted = true});
 }
 
 // The exploration sees what is wrong: else it would show nothing.
@@ -182,7 +184,7 @@ TEST_P(BudgetDefects, AreFound) {
                               {.warps = {stores(2, 7)}, .loaded = {{7}}},
                               {.warps = {loads({2}), loads({0})}, .loaded = {{7}, {5}}}}),
       .num_frames = 1,
-      .host_after = {5, 6, 7, 103},
+      .host_after = {5, 6, 7, 103, 104, 105},
       .budgeted = true};
   EXPECT_TRUE(explore(scenario).failures.empty());
   const Outcome outcome = explore(scenario, defect);
@@ -210,8 +212,10 @@ TEST(BudgetStates, TwoWarpsThatComeToOneFrameInDifferentRoundsFreeItOnce) {
                                   {.warps = {forgets}, .loaded = {{}}},
                                   {.warps = {loads({2})}, .loaded = {{102}}}};
   std::ranges::move(turn(2), std::back_inserter(launches));
-  const Scenario scenario{
-      .launches = launches, .num_frames = 1, .host_after = {5, 101, 102, 103}, .budgeted = true};
+  const Scenario scenario{.launches = launches,
+                          .num_frames = 1,
+                          .host_after = {5, 101, 102, 103, 104, 105},
+                          .budgeted = true};
   expect_right(scenario);
   EXPECT_TRUE(explore(scenario, Defect::free_a_frame_twice)
                   .failures.contains("a frame is lost, or there twice"));

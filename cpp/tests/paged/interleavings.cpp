@@ -48,7 +48,7 @@ public:
       : scenario_(scenario),
         defect_(defect),
         orders_(orders),
-        map_(addresses_.map(scenario.num_frames)) {}
+        map_(addresses_.map(scenario.num_frames, scenario.policy)) {}
 
   Outcome explore() {
     push(first_state());
@@ -73,6 +73,7 @@ private:
     std::ranges::copy(items_before(), state.items.begin() + kHost);
     state.words[kValid] = state.words[kBusy] = scenario_.valid_before;
     state.words[kSettled] = scenario_.valid_before & ~scenario_.unsettled;
+    state.words[kAllSettled] = scenario_.all_settled ? 1 : 0;
     for (std::size_t item = 0; item < kNumItems; item++)
       if ((scenario_.valid_before & bit(item / kItemsPerUnit)) != 0)
         state.items[item] = state.items[kHost + item];
@@ -149,6 +150,7 @@ private:
   void end(const State& state) {
     for (const std::uint32_t fetches : state.fetches)
       outcome_.most_fetches = std::max(outcome_.most_fetches, fetches);
+    outcome_.valid.insert(state.words[kValid]);
     require((state.words[kDirty] & ~state.words[kValid]) == 0, "a dirty unit isn't valid");
     require((state.words[kValid] & ~state.words[kBusy]) == 0, "a valid unit wasn't claimed");
     if (scenario_.budgeted) require_frames(state);
@@ -299,7 +301,7 @@ private:
 
 }  // namespace
 
-budgeted_map Addresses::map(std::size_t num_frames) const {
+budgeted_map Addresses::map(std::size_t num_frames, const pages::MigrationPolicy& policy) const {
   const auto bytes = [](const Item* item) {
     return const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(item));
   };
@@ -314,6 +316,9 @@ budgeted_map Addresses::map(std::size_t num_frames) const {
   map.in_place = at(kInPlace);
   map.used = at(kUsed);
   map.named = at(kNamed);
+  map.all_settled = at(kAllSettled);
+  map.doublings = policy.kind == pages::PolicyKind::adaptive ? at(kDoublings) : nullptr;
+  map.policy = policy;
   map.frame_of = at(kFrameOf);
   map.unit_in = at(kUnitIn);
   map.free_frames = at(kFreeFrames);

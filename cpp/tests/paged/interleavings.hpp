@@ -29,7 +29,7 @@ struct alignas(128) Item {
   std::uint32_t value = 0;
 };
 inline constexpr unsigned kUnitShift = 8;
-inline constexpr std::size_t kNumUnits = 2;
+inline constexpr std::size_t kNumUnits = 3;
 inline constexpr std::size_t kItemsPerUnit = 2;
 inline constexpr std::size_t kNumItems = kItemsPerUnit * kNumUnits;
 inline constexpr std::size_t kMaxWarps = 3;
@@ -89,10 +89,11 @@ struct Accesses {
   Clock reads{}, writes{}, atomics{};
 };
 
-/// The words: four maps of all arrays, then those of budgeted ones, then the clock's numbers.
+/// The words: maps of all arrays and of budgeted ones, then the clock's numbers.
 inline constexpr std::size_t kValid = 0, kBusy = 1, kDirty = 2, kSettled = 3, kInPlace = 4,
-                             kUsed = 5, kNamed = 6, kFrameOf = 7, kUnitIn = kFrameOf + kNumUnits,
-                             kFreeFrames = kUnitIn + kNumUnits, kClock = kFreeFrames + kNumUnits,
+                             kUsed = 5, kNamed = 6, kAllSettled = 7, kDoublings = 8, kFrameOf = 9,
+                             kUnitIn = kFrameOf + kNumUnits, kFreeFrames = kUnitIn + kNumUnits,
+                             kClock = kFreeFrames + kNumUnits,
                              kNumClock = sizeof(budgeted_clock) / sizeof(paged::number),
                              kNumWords = kClock + kNumClock;
 inline constexpr std::size_t kHead = kClock, kTail = kClock + 1;
@@ -119,7 +120,7 @@ struct Addresses {
   std::array<Item, kAllItems> items{};
   std::array<paged::number, paged::kNumCounters> counters{};
 
-  budgeted_map map(std::size_t num_frames) const;
+  budgeted_map map(std::size_t num_frames, const pages::MigrationPolicy& policy) const;
 };
 
 /// One warp, which its lanes run together: one lane stands for all.
@@ -163,6 +164,9 @@ public:
   Item read(const Item* at) const { return {make({Kind::read, item_of(at)})}; }
   void write(Item* at, Item item) const { make({Kind::write, item_of(at), item.value}); }
   void fetch(const paged_map&, lanes, lanes, unit_number unit) const { make({Kind::fetch, unit}); }
+  void fetch_word(const paged_map&, lanes, unit_number first_unit, word bits) const {
+    for (; bits != 0; bits &= bits - 1) make({Kind::fetch, first_unit + pages::lowest_one(bits)});
+  }
   void bring(const budgeted_map&, lanes, lanes, unit_number unit, word frame) const {
     make({Kind::bring, unit, frame});
   }
@@ -204,10 +208,21 @@ struct Launch {
   std::vector<std::vector<std::uint32_t>> loaded;
 };
 
+/// Units of one granule, and a page of more units than there are.
+inline constexpr pages::MigrationPolicy kUnits{.kind = pages::PolicyKind::bitmap,
+                                               .page_bytes = 4U << kUnitShift,
+                                               .unit_bytes = 1U << kUnitShift,
+                                               .line_bytes = 1U << kUnitShift,
+                                               .request = pages::RequestedLength::unit,
+                                               .grow_bytes = 2U << kUnitShift,
+                                               .max_unit_bytes = 2U << kUnitShift};
+
 struct Scenario {
   std::vector<Launch> launches;
+  pages::MigrationPolicy policy = kUnits;
   std::uint32_t valid_before = 0;                   ///< bits of units that are valid, and settled
   std::uint32_t unsettled = 0;                      ///< of them, those that aren't settled
+  bool all_settled = false;                         ///< the array knows that all are
   std::size_t num_frames = 0;                       ///< of a budgeted array; all are free before
   std::array<std::uint32_t, kNumItems> host_after;  ///< what the host has after a flush
   bool budgeted = false;
@@ -218,6 +233,7 @@ struct Outcome {
   std::size_t num_ends = 0;        ///< states in which all launches have ended
   std::set<std::string> failures;  ///< what went wrong, each once
   std::uint32_t most_fetches = 0;  ///< of one unit in one launch
+  std::set<std::uint32_t> valid;   ///< bits of valid units, at the end of a launch
 };
 
 /// The host's items before: 100, 101, ...

@@ -47,13 +47,13 @@ void expect_right(const Scenario& scenario) {
 
 TEST(UnitStates, TwoWarpsThatLoadOneUnitFetchItOnce) {
   expect_right({.launches = {{.warps = {loads({0}), loads({1})}, .loaded = {{100}, {101}}}},
-                .host_after = {100, 101, 102, 103}});
+                .host_after = {100, 101, 102, 103, 104, 105}});
 }
 
 TEST(UnitStates, AllOrdersHaveTheOutcomesOfThoseOfAtomics) {
   const Scenario scenario{
       .launches = {{.warps = {stores(0, 5), loads({1, 2})}, .loaded = {{5}, {101, 102}}}},
-      .host_after = {5, 101, 102, 103}};
+      .host_after = {5, 101, 102, 103, 104, 105}};
   const Outcome all = explore(scenario, Defect::none, Orders::all);
   EXPECT_TRUE(all.failures.empty());
   EXPECT_GT(all.num_states, explore(scenario).num_states);
@@ -62,47 +62,47 @@ TEST(UnitStates, AllOrdersHaveTheOutcomesOfThoseOfAtomics) {
 TEST(UnitStates, ThreeWarpsLoadTwoUnitsInDifferentOrders) {
   expect_right({.launches = {{.warps = {loads({0, 2}), loads({3, 1}), loads({1, 0, 2})},
                               .loaded = {{100, 102}, {103, 101}, {101, 100, 102}}}},
-                .host_after = {100, 101, 102, 103}});
+                .host_after = {100, 101, 102, 103, 104, 105}});
 }
 
 TEST(UnitStates, StoresOfTwoWarpsToOneUnitBothReachTheHost) {
   expect_right({.launches = {{.warps = {stores(0, 5), stores(1, 6)}, .loaded = {{5}, {6}}}},
-                .host_after = {5, 6, 102, 103}});
+                .host_after = {5, 6, 102, 103, 104, 105}});
 }
 
 TEST(UnitStates, AStoreBesideTwoReadersIsNeitherLostNorSeenInOtherItems) {
   expect_right({.launches = {{.warps = {loads({0, 2}), stores(1, 7), loads({2, 0})},
                               .loaded = {{100, 102}, {7}, {102, 100}}}},
-                .host_after = {100, 7, 102, 103}});
+                .host_after = {100, 7, 102, 103, 104, 105}});
 }
 
 TEST(UnitStates, ThreeWarpsStoreToTwoUnits) {
   expect_right({.launches = {{.warps = {stores(0, 5), stores(1, 6), stores(2, 7)},
                               .loaded = {{5}, {6}, {7}}}},
-                .host_after = {5, 6, 7, 103}});
+                .host_after = {5, 6, 7, 103, 104, 105}});
 }
 
 TEST(UnitStates, AnOverwrittenUnitIsWholeBesideAReaderAndAWriterOfTheOther) {
   expect_right({.launches = {{.warps = {overwrites(0, 50), stores(2, 7), loads({3})},
                               .loaded = {{}, {7}, {103}}}},
-                .host_after = {50, 51, 7, 103}});
+                .host_after = {50, 51, 7, 103, 104, 105}});
 }
 
 TEST(UnitStates, TwoWarpsOverwriteTwoUnitsWhichNobodyFetches) {
   const Scenario scenario{
       .launches = {{.warps = {overwrites(0, 50), overwrites(1, 60)}, .loaded = {{}, {}}}},
-      .host_after = {50, 51, 60, 61}};
+      .host_after = {50, 51, 60, 61, 104, 105}};
   expect_right(scenario);
   EXPECT_EQ(explore(scenario).most_fetches, 0U);
 }
 
 TEST(UnitStates, UnitsThatWereValidBeforeTheLaunchAreNotFetched) {
-  for (const std::uint32_t unsettled : {0U, 3U}) {
+  for (const std::uint32_t unsettled : {0U, 7U}) {
     const Scenario scenario{.launches = {{.warps = {loads({0, 2}), stores(1, 7), loads({3})},
                                           .loaded = {{100, 102}, {7}, {103}}}},
-                            .valid_before = 3,
+                            .valid_before = 7,
                             .unsettled = unsettled,
-                            .host_after = {100, 7, 102, 103}};
+                            .host_after = {100, 7, 102, 103, 104, 105}};
     expect_right(scenario);
     EXPECT_EQ(explore(scenario).most_fetches, 0U);
   }
@@ -116,7 +116,7 @@ TEST_P(Defects, AreFound) {
   const auto [defect, failure] = GetParam();
   const Scenario scenario{
       .launches = {{.warps = {loads({0}), stores(1, 7)}, .loaded = {{100}, {7}}}},
-      .host_after = {100, 7, 102, 103}};
+      .host_after = {100, 7, 102, 103, 104, 105}};
   const Outcome outcome = explore(scenario, defect);
   EXPECT_TRUE(outcome.failures.contains(failure));
 }

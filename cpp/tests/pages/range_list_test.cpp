@@ -1,4 +1,4 @@
-#include "pages/range_list.hpp"
+#include <isthmus/pages/range_list.hpp>
 
 #include <gtest/gtest.h>
 

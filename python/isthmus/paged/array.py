@@ -15,6 +15,7 @@ from isthmus.errors import UsageError
 from isthmus.nvrtc import find_nvrtc
 from isthmus.paged.operands import Operands
 from isthmus.paged.source import budget_of, source_of, unit_bytes_of
+from isthmus.sizes import parse_size
 from isthmus.spelling import cuda_major
 from isthmus.windows.opening import Windows, default_windows
 
@@ -78,13 +79,15 @@ class PagedArray:
             `isthmus::budgeted_array`, else `isthmus::paged_array`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what an array is made of
         self,
         source: "NDArray[Any]",
         unit: str | int = "1KiB",
         policy: str = "units",
         device_bytes: str | int | None = None,
         *,
+        gap_bytes: str | int = 0,
+        max_ranges: int = 8,
         device: int | str = 0,
     ) -> None:
         """
@@ -96,15 +99,24 @@ class PagedArray:
                 GiB). Of a read-only one nothing can be stored.
             unit: What is fetched at once: a power of two from 256 bytes to 64 KiB. Small units
                 suit sparse accesses, large ones suit streams.
-            policy: "units": a unit is fetched when it is touched. "read_through": the GPU holds
-                nothing, and reads and stores all items in place.
+            policy: What comes along when a unit is touched that the GPU doesn't hold. "units":
+                nothing. "whole_page": its page of 2 MiB. "single_range": all between it and what
+                was fetched of the page. "ranges": what lies between it and what was fetched, if
+                that is less than `gap_bytes`; and the smallest gaps, if there were more than
+                `max_ranges` ranges in the page. "tree": 64 KiB, and then the largest part of the
+                page more than half of which was asked for. "adaptive": up to 64 KiB, the more the
+                oftener units next to each other are touched. "read_through": the GPU holds nothing,
+                and reads and stores all items in place.
             device_bytes: The device memory for items, at least a unit. None is that of the array.
                 Maps take 4 bytes and 5 bits for each unit of the array and 8 bytes for each that
                 there is room for.
+            gap_bytes: Of "ranges", a size.
+            max_ranges: Of "ranges", 1 to 8.
             device: The GPU's ordinal, or "cuda:ORDINAL".
 
         Raises:
-            UsageError: The array, unit, policy or budget is invalid. Nothing was changed.
+            UsageError: The array, unit, policy or budget is invalid, or a policy other than "units"
+                has a budget below the array's size. Nothing was changed.
             OutOfDeviceMemory: The array and its maps don't fit.
             Unavailable: There is no GPU or no NVRTC; or the host's pages can't be pinned, such as
                 read-only ones, and those that another paged array has pinned.
@@ -131,6 +143,9 @@ class PagedArray:
             read_only=not array.flags.writeable,
             unit_bytes=self.unit_bytes,
             budget_bytes=budget,
+            policy="units" if policy == "read_through" else str(policy),
+            gap_bytes=_gap_bytes(gap_bytes),
+            max_ranges=_number_of("max_ranges", max_ranges),
             owner=self._source.held,
         )
         self.device_bytes = self._memory.device_bytes
@@ -279,7 +294,8 @@ class PagedArray:
         """
         Count units: `num_units`, `valid_units`, `dirty_units`, `fetched_units` and others.
 
-        All work that the GPU was given before is waited for. Bytes are units times `unit_bytes`.
+        All work that the GPU was given before is waited for. Bytes are units times the
+        `unit_bytes` of the counts: without a budget, a larger unit counts as several of 4 KiB.
         """
         return self._open.stats()
 
@@ -371,6 +387,22 @@ class PagedArray:
 
 def _handle(stream: object) -> int:
     return 0 if stream is None else stream_handle(stream)
+
+
+def _gap_bytes(given: str | int) -> int:
+    """Give a gap's size in bytes."""
+    return parse_size(given) if isinstance(given, str) else _number_of("gap_bytes", given)
+
+
+def _number_of(what: str, value: object) -> int:
+    """Give a number that the native part takes."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise UsageError(f"{what} is a number, not {value!r}") from None
+    if not 0 <= number < 1 << 32:
+        raise UsageError(f"{what} is a number from 0, not {number}")
+    return number
 
 
 def _index(what: str, value: object) -> int:

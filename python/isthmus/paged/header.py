@@ -4,7 +4,22 @@ import re
 
 from isthmus import _native
 
-_HEADERS = ("paged_machine", "paged_array", "budgeted_array")  # each includes the one before
+# Each includes some of those before.
+_HEADERS = (
+    "pages/host_device.hpp",
+    "pages/policy.hpp",
+    "pages/span.hpp",
+    "pages/unit_bitmap.hpp",
+    "pages/adaptive_unit.hpp",
+    "pages/prefetch_tree.hpp",
+    "pages/range_list.hpp",
+    "pages/requested_span.hpp",
+    "pages/extension.hpp",
+    "paged_machine.cuh",
+    "paged_policy.cuh",
+    "paged_array.cuh",
+    "budgeted_array.cuh",
+)
 
 
 def paged_header() -> str:
@@ -20,5 +35,5 @@ def paged_header() -> str:
     Raises:
         ImportError: The package was installed without its native module.
     """
-    texts = [_native.kernel_header(f"isthmus/{name}.cuh") for name in _HEADERS]
+    texts = [_native.kernel_header(f"isthmus/{name}") for name in _HEADERS]
     return re.sub("#include <isthmus/.*>\n", "", "\n".join(texts))

@@ -94,19 +94,14 @@ def budget_of(
     Give the device memory for items: None is that of the array, 0 is none.
 
     Args:
-        policy: "units", or "read_through", with which nothing is held.
+        policy: With "read_through" nothing is held.
         device_bytes: A number of bytes, a size such as "1GiB", or None.
         array_bytes: The array's size.
         unit_bytes: Of one unit, the least.
 
     Raises:
-        UsageError: There is no such policy, device_bytes is no size or has no room for a unit.
+        UsageError: device_bytes is no size or has no room for a unit.
     """
-    if policy not in {"units", "read_through"}:
-        raise UsageError(
-            f"there is no policy {policy!r}: there are 'units' and 'read_through'",
-            hint="isthmus sim has more, for modelled machines: see docs/simulate.md",
-        )
     if policy == "read_through":
         if device_bytes is not None:
             raise UsageError(

@@ -6,9 +6,8 @@ from isthmus.bench.native.instrument import NativeInstrument
 from isthmus.bench.native.rule import native_rule
 from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests.bench_test import Variation
-from isthmus.bench.tests.paging import POLICIES, PagingTest, unit_of, way_of
-from isthmus.errors import Unavailable, UsageError
-from isthmus.paged.source import budget_of
+from isthmus.bench.tests.paging import POLICIES, PagingTest, PagingWay, unit_of, way_of
+from isthmus.errors import Unavailable
 from isthmus.run.programs import SEED
 
 if TYPE_CHECKING:
@@ -29,25 +28,17 @@ class NativePaging(NativeInstrument):
         Measure one way.
 
         Raises:
-            Unavailable: There is no such policy in this version, no NVRTC, or no managed memory; or
-                the program copies nothing.
+            Unavailable: There is no NVRTC, or no managed memory; or the program copies nothing.
         """
-        rule = native_rule(stopping)
+        del size_bytes
         way = way_of(variation)
-        if way not in POLICIES:
-            return self._workload(test).measure(
-                way=way.value, unit_bytes=unit_of(variation), budget_bytes=None, stopping=rule
-            )
-        try:
-            budget = budget_of(way.value, None, size_bytes, unit_of(variation))
-        except UsageError as error:
-            raise Unavailable(
-                capability=f"the policy {way.value} of paged arrays",
-                reason=str(error),
-                needs="a version that has it",
-            ) from error
+        holds_nothing = way is PagingWay.READ_THROUGH
         return self._workload(test).measure(
-            way=_PAGED, unit_bytes=unit_of(variation), budget_bytes=budget, stopping=rule
+            way=_PAGED if way in POLICIES else way.value,
+            unit_bytes=unit_of(variation),
+            budget_bytes=0 if holds_nothing else None,
+            policy=way.value if way in POLICIES and not holds_nothing else PagingWay.UNITS.value,
+            stopping=native_rule(stopping),
         )
 
     def _workload(self, test: PagingTest) -> "_native.PagingWorkload":

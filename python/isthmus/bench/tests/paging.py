@@ -29,6 +29,8 @@ class PagingWay(StrEnum):
     SINGLE_RANGE = "single_range"
     RANGES = "ranges"
     UNITS = "units"
+    TREE = "tree"
+    ADAPTIVE = "adaptive"
     READ_THROUGH = "read_through"
     MANAGED = "managed"
     MANAGED_HINTS = "managed_hints"
@@ -41,6 +43,8 @@ POLICIES = frozenset(
         PagingWay.SINGLE_RANGE,
         PagingWay.RANGES,
         PagingWay.UNITS,
+        PagingWay.TREE,
+        PagingWay.ADAPTIVE,
         PagingWay.READ_THROUGH,
     }
 )

@@ -25,6 +25,8 @@ _WAYS = {
     _SINGLE_RANGE: "one range",
     _RANGES: "ranges",
     _UNITS: "units",
+    "tree": "tree",
+    "adaptive": "adaptive",
     "read_through": "through",
     "managed": "managed",
     "managed_hints": "hinted",
@@ -32,14 +34,15 @@ _WAYS = {
 }
 _FIGURES_4_AND_6 = (
     *(_WHOLE_PAGE, _SINGLE_RANGE, _RANGES, _UNITS),
-    *("read_through", "managed", "managed_hints", "zero_copy"),
+    *("tree", "adaptive", "read_through", "managed", "managed_hints", "zero_copy"),
 )
 _MILLI = 1e3
 _ABOUT_PROGRAMS = (
     "programs: from the first copy or launch until the last kernel has ended; results aren't "
     "copied back, as in the paper. ideal: all data is on the GPU. copies: the program's own, "
-    "without kernels. page, one range, ranges, units: a paged array with that policy. through: "
-    "it holds nothing. hinted: managed memory that is prefetched where the program copies"
+    "without kernels. page, one range, ranges, units, tree, adaptive: a paged array with that "
+    "policy. through: it holds nothing. hinted: managed memory that is prefetched where the "
+    "program copies"
 )
 _ABOUT_BOUND = (
     "bound: max(C, X) / (C + X), C the time of ideal, X that of copies: what copies that hide "

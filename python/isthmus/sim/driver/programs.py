@@ -26,6 +26,8 @@ _POLICY_OF = {
     "single_range": Kind.SINGLE_RANGE,
     "ranges": Kind.RANGES,
     "units": Kind.BITMAP,
+    "tree": Kind.TREE,
+    "adaptive": Kind.ADAPTIVE,
     "read_through": Kind.ZERO_COPY,
     "managed": Kind.TREE,
     "managed_hints": Kind.PREFETCH,
@@ -33,7 +35,7 @@ _POLICY_OF = {
 }
 _COPIES = "copies"
 _USUAL_UNIT_BYTES = 1024
-_PAGED = {"whole_page", "single_range", "ranges", "units", "read_through"}
+_PAGED = {"whole_page", "single_range", "ranges", "units", "tree", "adaptive", "read_through"}
 # A kernel fetches what it lacks itself: no driver takes part.
 _NO_DRIVER = {"latency": 0, "first": 0, "block": 0, "page": 0, "handling": Handling.EACH}
 

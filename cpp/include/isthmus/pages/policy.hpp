@@ -1,7 +1,7 @@
 // Which part of a page migrates to the GPU when the GPU requests some of its bytes.
 #pragma once
 
-#include "pages/host_device.hpp"
+#include <isthmus/pages/host_device.hpp>
 
 namespace isthmus::pages {
 

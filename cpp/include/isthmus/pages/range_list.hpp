@@ -1,8 +1,8 @@
 // A few valid ranges in each page.
 #pragma once
 
-#include "pages/policy.hpp"
-#include "pages/span.hpp"
+#include <isthmus/pages/policy.hpp>
+#include <isthmus/pages/span.hpp>
 
 namespace isthmus::pages {
 

@@ -1,7 +1,7 @@
 // One bit for each unit of a page.
 #pragma once
 
-#include "pages/host_device.hpp"
+#include <isthmus/pages/host_device.hpp>
 
 #ifndef __CUDACC__
 #include <bit>

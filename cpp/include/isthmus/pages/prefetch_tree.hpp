@@ -1,7 +1,7 @@
 // The tree over a page's units by which NVIDIA's driver decides how much to prefetch at a fault.
 #pragma once
 
-#include "pages/unit_bitmap.hpp"
+#include <isthmus/pages/unit_bitmap.hpp>
 
 namespace isthmus::pages {
 
@@ -14,13 +14,14 @@ struct UnitRun {
 /// The largest subtree around `leaf` with more than threshold_percent of its units set, counting
 /// those of `leaf` as set; `leaf` itself if there is none.
 ///
-/// units              those resident or requested
+/// units              those resident or requested: a UnitBitmap, or what counts like one
 /// num_units          of the tree, a power of two
 /// leaf               aligned to its length, a power of two
 /// Source             uvm_perf_prefetch.c, compute_prefetch_region: from leaf to root, the last one
 ///                    with counter * 100 > pages * threshold
-ISTHMUS_HOST_DEVICE inline UnitRun largest_subtree(const UnitBitmap& units, std::uint32_t num_units,
-                                                   UnitRun leaf, std::uint32_t threshold_percent) {
+template <class Units>
+ISTHMUS_HOST_DEVICE UnitRun largest_subtree(const Units& units, std::uint32_t num_units,
+                                            UnitRun leaf, std::uint32_t threshold_percent) {
   UnitRun best = leaf;
   std::uint32_t first = leaf.first;
   std::uint32_t length = leaf.end - leaf.first;

@@ -1,8 +1,8 @@
 // How much of its page a request covers.
 #pragma once
 
-#include "pages/policy.hpp"
-#include "pages/span.hpp"
+#include <isthmus/pages/policy.hpp>
+#include <isthmus/pages/span.hpp>
 
 namespace isthmus::pages {
 

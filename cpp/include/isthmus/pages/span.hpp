@@ -1,7 +1,7 @@
 // A run of bytes inside a page.
 #pragma once
 
-#include "pages/host_device.hpp"
+#include <isthmus/pages/host_device.hpp>
 
 namespace isthmus::pages {
 

@@ -1,0 +1,183 @@
+// Policies: further units of a page come along, in every interleaving of two and three warps.
+#include <gtest/gtest.h>
+
+#include "interleavings.hpp"
+
+namespace isthmus::exploration {
+namespace {
+
+using pages::MigrationPolicy;
+using pages::PolicyKind;
+using Values = std::vector<std::uint32_t>;
+using Sets = std::set<std::uint32_t>;
+
+Program loads(std::vector<std::size_t> items) {
+  return [items](const Warp& warp) {
+    Array array = warp.array();
+    Values loaded;
+    for (const std::size_t item : items) loaded.push_back(array.load(item).value);
+    return loaded;
+  };
+}
+
+Program stores(std::size_t item, std::uint32_t value) {
+  return [=](const Warp& warp) {
+    Array array = warp.array();
+    array.store(item, {value});
+    return Values{};
+  };
+}
+
+Program overwrites(std::size_t unit, std::uint32_t value) {
+  return [=](const Warp& warp) {
+    Array array = warp.array();
+    array.overwrite(2 * unit, 2);
+    array.store(2 * unit, {value});
+    array.store(2 * unit + 1, {value + 1});
+    return Values{};
+  };
+}
+
+MigrationPolicy policy(PolicyKind kind) {
+  MigrationPolicy policy = kUnits;
+  policy.kind = kind;
+  return policy;
+}
+
+/// Every interleaving is right, no unit is fetched twice, and these are the bits of the units that are
+/// valid at the end.
+void expect_valid(const Scenario& scenario, const Sets& valid) {
+  const Outcome outcome = explore(scenario);
+  EXPECT_TRUE(outcome.failures.empty()) << *outcome.failures.begin();
+  EXPECT_GT(outcome.num_ends, 0U);
+  EXPECT_LE(outcome.most_fetches, 1U) << "a unit was fetched twice";
+  EXPECT_EQ(outcome.valid, valid);
+}
+
+/// The same, of one warp that loads items.
+void expect_valid_after(const MigrationPolicy& policy, const std::vector<std::size_t>& items,
+                        std::uint32_t valid) {
+  Values loaded;
+  for (const std::size_t item : items) loaded.push_back(std::uint32_t(100 + item));
+  expect_valid({.launches = {{.warps = {loads(items)}, .loaded = {loaded}}},
+                .policy = policy,
+                .host_after = items_before()},
+               {valid});
+}
+
+TEST(PolicyStates, AWholePageComesToTwoWarpsThatLoadOneUnit) {
+  expect_valid({.launches = {{.warps = {loads({0}), loads({1})}, .loaded = {{100}, {101}}}},
+                .policy = policy(PolicyKind::whole_page),
+                .host_after = items_before()},
+               {7});
+}
+
+TEST(PolicyStates, AWholePageComesToTwoWarpsThatLoadDifferentUnits) {
+  expect_valid({.launches = {{.warps = {loads({0, 4}), loads({5})}, .loaded = {{100, 104}, {105}}}},
+                .policy = policy(PolicyKind::whole_page),
+                .host_after = items_before()},
+               {7});
+}
+
+TEST(PolicyStates, AWholePageComesToThreeWarpsOfWhichOneStores) {
+  expect_valid({.launches = {{.warps = {loads({0}), stores(3, 7), loads({4})},
+                              .loaded = {{100}, {}, {104}}}},
+                .policy = policy(PolicyKind::whole_page),
+                .host_after = {100, 101, 102, 7, 104, 105}},
+               {7});
+}
+
+TEST(PolicyStates, AnOverwrittenUnitIsWholeBesideAPageThatComes) {
+  expect_valid({.launches = {{.warps = {overwrites(1, 50), loads({0})}, .loaded = {{}, {100}}}},
+                .policy = policy(PolicyKind::whole_page),
+                .host_after = {100, 101, 50, 51, 104, 105}},
+               {7});
+}
+
+TEST(PolicyStates, AUnitOfTwoGranulesComesWhole) {
+  MigrationPolicy two = kUnits;
+  two.unit_bytes = 2U << kUnitShift;
+  expect_valid_after(two, {3}, 3);
+  expect_valid_after(two, {4}, 4);
+  expect_valid({.launches = {{.warps = {loads({0}), loads({2}), loads({3})},
+                              .loaded = {{100}, {102}, {103}}}},
+                .policy = two,
+                .host_after = items_before()},
+               {3});
+}
+
+TEST(PolicyStates, OneRangeComesToWarpsAtItsEnds) {
+  expect_valid_after(policy(PolicyKind::single_range), {2}, 2);
+  expect_valid({.launches = {{.warps = {loads({0, 5}), loads({4})}, .loaded = {{100, 105}, {104}}}},
+                .policy = policy(PolicyKind::single_range),
+                .host_after = items_before()},
+               {7});
+}
+
+TEST(PolicyStates, ASmallGapOfRangesComes) {
+  MigrationPolicy ranges = policy(PolicyKind::ranges);
+  expect_valid_after(ranges, {0, 4}, 5);
+  ranges.gap_bytes = 2U << kUnitShift;
+  expect_valid_after(ranges, {0, 4}, 7);
+  ranges.gap_bytes = 0;
+  ranges.max_ranges = 1;
+  expect_valid_after(ranges, {0, 4}, 7);
+}
+
+TEST(PolicyStates, ALeafOfTheTreeComesAndThenWhatIsMoreThanHalfThere) {
+  expect_valid_after(policy(PolicyKind::tree), {0}, 3);
+  expect_valid_after(policy(PolicyKind::tree), {4, 0}, 7);
+}
+
+TEST(PolicyStates, AnAdaptiveUnitDoublesNextToWhatIsThere) {
+  expect_valid_after(policy(PolicyKind::adaptive), {0}, 1);
+  expect_valid_after(policy(PolicyKind::adaptive), {2, 4}, 6);
+  expect_valid_after(policy(PolicyKind::adaptive), {4, 2}, 7);
+}
+
+TEST(PolicyStates, WarpsOfEveryPolicyLoadAndStoreWhatIsThere) {
+  for (const PolicyKind kind : {PolicyKind::ranges, PolicyKind::tree, PolicyKind::adaptive}) {
+    const Outcome outcome =
+        explore({.launches = {{.warps = {loads({0, 4}), stores(3, 7)}, .loaded = {{100, 104}, {}}}},
+                 .policy = policy(kind),
+                 .host_after = {100, 101, 102, 7, 104, 105}});
+    EXPECT_TRUE(outcome.failures.empty()) << *outcome.failures.begin();
+    EXPECT_LE(outcome.most_fetches, 1U);
+  }
+}
+
+TEST(PolicyStates, NoUnitIsLookedAtIfAllWereValidBefore) {
+  const Scenario scenario{.launches = {{.warps = {loads({0, 2}), stores(1, 7), loads({5})},
+                                        .loaded = {{100, 102}, {}, {105}}}},
+                          .valid_before = 7,
+                          .all_settled = true,
+                          .host_after = {100, 7, 102, 103, 104, 105}};
+  expect_valid(scenario, {7});
+  Scenario looked = scenario;
+  looked.all_settled = false;
+  EXPECT_LT(explore(scenario).num_states, explore(looked).num_states);
+}
+
+class PolicyDefects : public testing::TestWithParam<std::pair<Defect, const char*>> {};
+
+TEST_P(PolicyDefects, AreFoundInWhatComesAlong) {
+  const auto [defect, failure] = GetParam();
+  // The second warp needs only what comes along with the first one's unit, or comes first.
+  const Scenario scenario{
+      .launches = {{.warps = {loads({0}), stores(3, 7)}, .loaded = {{100}, {}}}},
+      .policy = policy(PolicyKind::whole_page),
+      .host_after = {100, 101, 102, 7, 104, 105}};
+  const Outcome outcome = explore(scenario, defect);
+  EXPECT_TRUE(outcome.failures.contains(failure));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    PolicyStates, PolicyDefects,
+    testing::Values(std::pair{Defect::publish_without_release, "a race"},
+                    std::pair{Defect::check_without_acquire, "a race"},
+                    std::pair{Defect::publish_before_fetch, "a race"},
+                    std::pair{Defect::everybody_wins, "the host hasn't what was stored"},
+                    std::pair{Defect::nobody_publishes, "all warps that haven't ended wait"}));
+
+}  // namespace
+}  // namespace isthmus::exploration
