@@ -16,6 +16,7 @@ void bind_measure_memory(nanobind::module_& m);
 void bind_measure_window(nanobind::module_& m);
 void bind_measure_alloc(nanobind::module_& m);
 void bind_measure_latency(nanobind::module_& m);
+void bind_measure_paging(nanobind::module_& m);
 void bind_measure_paths(nanobind::module_& m);
 void bind_measure_flows(nanobind::module_& m);
 void bind_measure_requests(nanobind::module_& m);

@@ -19,6 +19,7 @@ NB_MODULE(_native, m) {
   bind_measure_latency(m);
   bind_measure_paths(m);
   bind_measure_flows(m);
+  bind_measure_paging(m);
   bind_measure_requests(m);
   bind_arrays(m);
   bind_windows(m);

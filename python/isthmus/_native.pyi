@@ -578,6 +578,25 @@ def measure_node_bandwidth(context: Context, kernels: Kernels | None, *, node: i
     Sample the time of one copy with thread and host memory on a NUMA node.
     """
 
+class PagingWorkload:
+    """A workload with its memory on the host, to run on a device."""
+
+    def __init__(self, context: Context, kernels: Kernels, workload: str, sizes: Mapping[str, int], seed: int) -> None:
+        """Generates its input, and runs it on the host."""
+
+    @property
+    def memory_bytes(self) -> int:
+        """Of all its arrays."""
+
+    @property
+    def uploaded_bytes(self) -> int:
+        """That its program copies to the device."""
+
+    def measure(self, *, way: str, unit_bytes: int, budget_bytes: int | None, policy: str, stopping: Stopping) -> Measurement:
+        """
+        Sample the time of the whole program (metric "run"), and compare its results.
+        """
+
 def measure_under_load(buffers: CopyBuffers, load: CopyBuffers, kernels: Kernels | None, *, direction: str, size_bytes: int, stopping: Stopping, by: str = 'copy_engine') -> Measurement:
     """
     Sample the time of one copy while others run in the opposite direction (metric "copy_time").

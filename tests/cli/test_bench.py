@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from fakes.link_rates import bytes_per_s, too_fast
-from isthmus.bench.tests.catalogue import BY_NAME
+from isthmus.bench.selection import select_tests
 from isthmus.run.model import Run, Status
 from isthmus.run.store import load_run
 from program import NO_GPU, PROGRAM, Invoke, Shell, run_process
@@ -50,7 +50,7 @@ def test_every_test_passes_on_the_emulated_device_and_the_tables_say_that_number
     windows = {(r.test, r.metric) for r in run.results if r.cpu_node == "far"}
     unseen = ("device_to_host_managed_demand", "bandwidth")
     assert waived <= {("window_lifecycle", "unpin"), unseen, *windows}
-    assert {result.test for result in run.results} == set(BY_NAME)
+    assert {result.test for result in run.results} == {test.name for test in select_tests()}
     crossed = {result.test for result in run.results if bytes_per_s(result) is not None}
     assert {"host_to_device_memcpy_sm", "window_bandwidth_write", "window_read"} <= crossed
     assert too_fast(run) == []

@@ -30,8 +30,16 @@ public:
   void launch(CUstream stream, unsigned num_blocks, unsigned block_lanes,
               Arguments... arguments) const {
     std::array<void*, sizeof...(Arguments)> pointers{&arguments...};
+    launch_with(stream, num_blocks, block_lanes, pointers.data());
+  }
+
+  /// The same for arguments whose types aren't known here.
+  ///
+  /// arguments   a pointer to each, in order
+  void launch_with(CUstream stream, unsigned num_blocks, unsigned block_lanes,
+                   void** arguments) const {
     driver_.call(symbol::launch_kernel)(function_, num_blocks, 1U, 1U, block_lanes, 1U, 1U, 0U,
-                                        stream, pointers.data(), static_cast<void**>(nullptr));
+                                        stream, arguments, static_cast<void**>(nullptr));
   }
 
 private:

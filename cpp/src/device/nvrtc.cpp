@@ -132,7 +132,9 @@ std::vector<std::string> Nvrtc::options(int major, int minor) const {
         "NVRTC " + version() + " no longer compiles for it",
         "an older NVRTC: pip install \"isthmus[cuda12]\"");
   }
-  return {architecture(nearest == wanted ? "sm_" : "compute_", nearest), "--std=c++17"};
+  // Kernels of workloads are host code, too: their functions are marked for neither side.
+  return {architecture(nearest == wanted ? "sm_" : "compute_", nearest), "--std=c++17",
+          "--device-as-default-execution-space"};
 }
 
 /// One compilation; the destructor destroys it.

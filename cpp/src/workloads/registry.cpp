@@ -143,15 +143,20 @@ std::span<const NamedWorkload> workloads() {
   return rows;
 }
 
-std::unique_ptr<trace::Source> make_workload(std::string_view name, std::uint64_t seed,
-                                             const GivenSizes& sizes) {
+std::unique_ptr<Workload> make_program(std::string_view name, std::uint64_t seed,
+                                       const GivenSizes& sizes) {
   const NamedWorkload& row = find(name);
   const std::vector<std::uint32_t> values = size_values(name, row.sizes, sizes);
   const std::string changed = changed_text(row.sizes, values);
   std::unique_ptr<Workload> workload = row.make(values, seed);
   workload->name_program(row.name, description_of(row, changed), !row.synthetic.empty());
   if (!changed.empty()) workload->forget_published_instructions();
-  return std::make_unique<Recorder>(std::move(workload));
+  return workload;
+}
+
+std::unique_ptr<trace::Source> make_workload(std::string_view name, std::uint64_t seed,
+                                             const GivenSizes& sizes) {
+  return std::make_unique<Recorder>(make_program(name, seed, sizes));
 }
 
 void check_workload(std::string_view name, const GivenSizes& sizes) {

@@ -32,7 +32,14 @@ struct NamedWorkload {
 /// All workloads, Zhang 2019's first.
 std::span<const NamedWorkload> workloads();
 
-/// The program of a workload, with inputs generated from the seed.
+/// A workload, with inputs generated from the seed, to be run.
+///
+/// sizes       as make_workload takes them
+/// Throws      as make_workload does
+std::unique_ptr<Workload> make_program(std::string_view name, std::uint64_t seed,
+                                       const GivenSizes& sizes = {});
+
+/// The trace of a workload, recorded while it runs.
 ///
 /// sizes       those that aren't the usual ones; the program's description names them
 /// Throws      UsageError for an unknown name, or a size that isn't allowed; the message lists what is

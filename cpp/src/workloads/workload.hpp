@@ -6,10 +6,18 @@
 #include <string_view>
 
 #include "trace/trace.hpp"
+#include "workloads/kernel_call.hpp"
 #include "workloads/recording/heap.hpp"
 #include "workloads/recording/warp.hpp"
 
 namespace isthmus::workloads {
+
+/// How values that a GPU has computed may differ from the host's.
+enum class Values {
+  integers,  ///< not at all
+  floats,    ///< rounding, and functions such as exp, differ
+  colours,   ///< bytes that were rounded from floats
+};
 
 /// A program of the registry. A derived class allocates its arrays from heap_ and writes the
 /// launches of program_ in its constructor, with finish_program() at the end.
@@ -34,6 +42,15 @@ public:
   virtual void before(std::uint32_t launch) { static_cast<void>(launch); }
   /// Runs a CTA of a launch. CTAs come in order, after those of earlier launches.
   virtual void run(std::uint32_t launch, Cta& cta) = 0;
+
+  /// A launch for a GPU, after before(launch). By default there is none.
+  virtual KernelCall call(std::uint32_t launch) const {
+    static_cast<void>(launch);
+    return {};
+  }
+  /// What the results are, of which the program's last steps are the downloads.
+  virtual Values results() const { return Values::integers; }
+  const Heap& heap() const { return heap_; }
 
 protected:
   template <class T>

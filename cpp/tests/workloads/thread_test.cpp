@@ -30,7 +30,7 @@ template <class Kernel>
 void run_threads(std::uint32_t num_ctas, std::uint32_t num_threads, Kernel kernel) {
   for (std::uint32_t cta = 0; cta < num_ctas; ++cta)
     for (std::uint32_t thread = 0; thread < num_threads; ++thread) {
-      ThreadCta<NoBarrier> one(cta, num_threads, thread, nullptr, NoBarrier());
+      ThreadCta one(cta, num_threads, Thread(thread), nullptr, NoBarrier());
       kernel(one);
     }
 }
@@ -44,7 +44,7 @@ void run_cta_of_threads(std::uint32_t cta, std::uint32_t num_threads, Kernel ker
   std::vector<std::thread> threads;
   for (std::uint32_t thread = 0; thread < num_threads; ++thread)
     threads.emplace_back([&, thread] {
-      ThreadCta one(cta, num_threads, thread, shared, wait);
+      ThreadCta one(cta, num_threads, Thread(thread), shared, wait);
       kernel(one);
     });
   for (std::thread& thread : threads) thread.join();

@@ -79,6 +79,8 @@ class Metric(StrEnum):
     BREAK_EVEN_COPIES = "break_even_copies"
     PINNED_GAIN = "pinned_gain"
 
+    RUN = "run"
+
     CROSSOVER_PINNED = "crossover_pinned"
     CROSSOVER_PAGEABLE = "crossover_pageable"
     CROSSOVER_PUSH = "crossover_push"
@@ -173,6 +175,8 @@ METRIC_MEANING = {
     "all times, no max if by these an upload may save nothing",
     Metric.PINNED_GAIN: "pinned memory's bandwidth over pageable memory's; min and max by both's "
     "quartiles",
+    Metric.RUN: "CPU clock, a program from its first copy to the GPU, or launch, until its last "
+    "kernel has ended; its results are compared with the host's afterwards",
     Metric.CROSSOVER_PINNED: f"{_CROSSOVER} cudaMemcpy with pinned memory",
     Metric.CROSSOVER_PAGEABLE: f"{_CROSSOVER} cudaMemcpy with pageable memory",
     Metric.CROSSOVER_PUSH: f"{_CROSSOVER} a kernel that pushes on request",

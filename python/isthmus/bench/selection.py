@@ -9,13 +9,15 @@ from isthmus.suggest import did_you_mean, shortened
 
 _SEE_LIST = "`isthmus bench --list` shows all"
 _PATTERN = frozenset("*?[]")
+# They take longer than all others together.
+_ONLY_ON_REQUEST = frozenset({Suite.PAGING})
 
 
 def select_tests(
     names: Sequence[str] = (), prefixes: Sequence[str] = (), suites: Sequence[str] = ()
 ) -> list[BenchTest]:
     """
-    Choose tests; with neither names nor prefixes nor suites, all of them.
+    Choose tests; with neither names nor prefixes nor suites, all but those of suite paging.
 
     Args:
         names: Names of tests, or patterns of them with *, ? and [...]; each must fit at least one
@@ -36,6 +38,7 @@ def select_tests(
     chosen |= {test for prefix in prefixes for test in _matching(prefix)}
     if not names and not prefixes:
         chosen = set(BY_NAME)
+        wanted -= set() if suites else _ONLY_ON_REQUEST
     found = [test for test in TESTS if test.name in chosen and test.suite in wanted]
     if not found:
         raise _elsewhere(chosen, suites)

@@ -60,10 +60,15 @@ def sizes_of(sizes: str | None, buffer_mib: int | None, wanted: RunFormat) -> li
 
 
 def tests_of(
-    names: Sequence[str], prefixes: Sequence[str], suites: Sequence[str], wanted: RunFormat
+    names: Sequence[str],
+    prefixes: Sequence[str],
+    suites: Sequence[str],
+    wanted: RunFormat,
+    *,
+    listed: bool,
 ) -> "list[BenchTest]":
     """
-    Choose the tests; without any name, those that the format has.
+    Choose the tests; without any name, those that the format has, and to list them, all.
 
     As in nvbandwidth, a test may be given by its number there, and one -t or -p may be followed by
     several names. Commas separate names, too. Suites narrow the choice of -t and -p.
@@ -85,7 +90,7 @@ def tests_of(
         return select_tests([test for test in NVBANDWIDTH_TESTS if test in BY_NAME])
     if wanted == RunFormat.GDRCOPY:
         return select_tests(suites=[Suite.WINDOWS])
-    return select_tests()
+    return select_tests(suites=list(Suite) if listed else ())
 
 
 def how_many(option: str, asked: int | None, noun: str) -> int | None:

@@ -110,7 +110,7 @@ def bench(
     from isthmus.cli.asked import checked_budget, how_many, layout_of, sizes_of, tests_of
 
     layout = layout_of(output_format, as_json=as_json, use_mean=use_mean, verbose=verbose)
-    chosen = tests_of(tests or (), prefixes or (), suites or (), output_format)
+    chosen = tests_of(tests or (), prefixes or (), suites or (), output_format, listed=show_list)
     if show_list:
         _print_list(chosen, layout)
         return

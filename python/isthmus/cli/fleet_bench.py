@@ -116,7 +116,7 @@ def bench(
     place = place_of(workers, scheduler, hosts, python, usual_workers=1)
     check_queries()
     # What no node could carry out is refused here.
-    tests_of(tests or (), (), suites or (), RunFormat.TEXT)
+    tests_of(tests or (), (), suites or (), RunFormat.TEXT, listed=False)
     sizes_of(sizes, None, RunFormat.TEXT)
     task = _task(suites, tests, sizes, quick=quick, budget=budget, device=device)
     task = task.model_copy(update={"at_once": all_at_once, "timeout_s": timeout})

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 _RunArgument = Annotated[
     str,
-    typer.Argument(metavar="RUN", help="A run of `isthmus bench --managed`: a file, an id, last."),
+    typer.Argument(
+        metavar="RUN", help="A run of `isthmus bench --managed` or paging: a file, an id, last."
+    ),
 ]
 _MachineOption = Annotated[
     str,
@@ -56,7 +58,7 @@ def calibrate(
     from isthmus.cli.stderr import say_lines
     from isthmus.files.whole import write_whole
     from isthmus.run.reading import read_run
-    from isthmus.sim.driver.as_text import comparison_text
+    from isthmus.sim.driver.as_text import Comparison, comparison_text
     from isthmus.sim.driver.fitting import fitted
     from isthmus.sim.driver.measured import not_predicted, points_of
     from isthmus.sim.driver.storing import fitted_machine_text, named_after
@@ -77,8 +79,7 @@ def calibrate(
         comparison_text(
             measured,
             found,
-            fit.compared,
-            not_predicted(measured),
+            Comparison(points=fit.compared, left_out=not_predicted(measured)),
             output_format,
             width=columns_of(sys.stdout),
         )
@@ -98,25 +99,31 @@ def validate(
 
     Each time that `isthmus bench --managed` measured, and that the simulator predicts: page faults,
     reads on demand, in order and at random, reads and writes in place, prefetches, and what the CPU
-    takes back.
+    takes back. And the programs of `isthmus bench paging`, by each way; simulating them takes some
+    minutes.
 
     Exit codes: 0 ok, 2 usage.
     """
     del debug  # its callback has stored it
     from isthmus.run.reading import read_run
-    from isthmus.sim.driver.as_text import comparison_text
+    from isthmus.sim.driver.as_text import Comparison, comparison_text
     from isthmus.sim.driver.fitting import compared
     from isthmus.sim.driver.measured import not_predicted, points_of
+    from isthmus.sim.driver.programs import compared_programs, program_points
 
     measured = read_run(run)
     modelled = _machine(machine, settings or [])
-    points = compared(points_of(measured), modelled)
+    of_programs = program_points(measured)
+    points = compared(points_of(measured, or_none=bool(of_programs)), modelled)
     print_data(
         comparison_text(
             measured,
             modelled,
-            points,
-            not_predicted(measured),
+            Comparison(
+                points=points,
+                programs=compared_programs(of_programs, modelled),
+                left_out=not_predicted(measured),
+            ),
             output_format,
             width=columns_of(sys.stdout),
         )

@@ -23,10 +23,11 @@ class Kind(StrEnum):
     WINDOW = "window"
     HOST_MEMCPY = "host_memcpy"
     ALLOC = "alloc"
+    PAGING = "paging"
 
 
 _ENDS = {"h2d": "host_to_device", "d2h": "device_to_host"}
-_UNDIRECTED = (Kind.WINDOW_BANDWIDTH, Kind.WINDOW, Kind.HOST_MEMCPY, Kind.ALLOC)
+_UNDIRECTED = (Kind.WINDOW_BANDWIDTH, Kind.WINDOW, Kind.HOST_MEMCPY, Kind.ALLOC, Kind.PAGING)
 # The beginnings of names. The longer of two that fit comes first.
 _BEGINNINGS = {kind.value: kind for kind in _UNDIRECTED} | {
     f"{ends}_{kind}": kind for kind in Kind if kind not in _UNDIRECTED for ends in _ENDS.values()

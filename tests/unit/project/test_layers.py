@@ -18,7 +18,7 @@ MAY_INCLUDE = {
     "transfer": {"driver", "device", "host", "window"},
     "paged": {"driver", "device"},
     "capi": {"driver", "window", "transfer"},
-    "measure": {"driver", "device", "host", "window", "transfer"},
+    "measure": {"driver", "device", "host", "window", "transfer", "paged", "trace", "workloads"},
     "trace": set[str](),
     "pages": set[str](),
     "workloads": {"trace"},

@@ -15,7 +15,7 @@ from isthmus.errors import Error, UsageError
 from isthmus.report.format import Format
 from isthmus.run.model import Run
 from isthmus.run.reading import parse_run, read_run
-from isthmus.sim.driver.as_text import comparison_text, geometric_error
+from isthmus.sim.driver.as_text import Comparison, comparison_text, geometric_error
 from isthmus.sim.driver.fitting import Compared, Fit, compared, fitted
 from isthmus.sim.driver.measured import (
     FAULT_PAGES,
@@ -368,15 +368,13 @@ def test_a_fitted_machine_says_what_it_was_fitted_to(h100: Run, h100_fit: Fit) -
 
 def test_tables_fit_80_columns_and_name_what_is_modelled(h100: Run) -> None:
     points = compared(points_of(h100)[:2], load_machine("h100-pcie5"))
-    text = comparison_text(
-        h100, load_machine("h100-pcie5"), points, not_predicted(h100), Format.TEXT, width=80
-    )
+    machine = load_machine("h100-pcie5")
+    found = Comparison(points=points, left_out=not_predicted(h100))
+    text = comparison_text(h100, machine, found, Format.TEXT, width=80)
     assert max(map(len, text.splitlines())) <= 80
     assert "predicted times are modelled" in text
     assert "held back" not in text
-    rows = json.loads(comparison_text(h100, load_machine("h100-pcie5"), points, [], Format.JSON))[
-        "points"
-    ]
+    rows = json.loads(comparison_text(h100, machine, found, Format.JSON))["points"]
     assert [row["access"] for row in rows] == ["page fault", "page fault of the CPU"]
 
 

@@ -56,7 +56,7 @@ struct AllThreads {{
 ENTRY = """
 extern "C" __global__ void entry_{function}({arguments} in) {{
   extern __shared__ uint4 shared[];
-  ThreadCta<AllThreads> cta(blockIdx.x, blockDim.x, threadIdx.x, shared, AllThreads());
+  ThreadCta cta(blockIdx.x, blockDim.x, Thread(threadIdx.x), shared, AllThreads());
   {function}(cta, in);
 }}
 """

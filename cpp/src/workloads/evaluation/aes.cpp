@@ -81,4 +81,11 @@ void Aes::reset() { std::fill_n(arguments_.cipher.values, arguments_.cipher.num_
 
 void Aes::run(std::uint32_t /*launch*/, Cta& cta) { aes_blocks(cta, arguments_); }
 
+KernelCall Aes::call(std::uint32_t /*launch*/) const {
+  KernelCall call = kernel_call("aes_blocks", arguments_);
+  add_constant(call, arguments_, arguments_.table, table_.size());
+  add_constant(call, arguments_, arguments_.box, box_.size());
+  return call;
+}
+
 }  // namespace isthmus::workloads

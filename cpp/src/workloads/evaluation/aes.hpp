@@ -31,6 +31,7 @@ public:
 
   void reset() override;
   void run(std::uint32_t launch, Cta& cta) override;
+  KernelCall call(std::uint32_t launch) const override;
 
   const AesSizes& sizes() const { return sizes_; }
   const AesArguments& arguments() const { return arguments_; }

@@ -60,4 +60,8 @@ void Bfs::before(std::uint32_t launch) {
 
 void Bfs::run(std::uint32_t /*launch*/, Cta& cta) { bfs_level(cta, arguments_); }
 
+KernelCall Bfs::call(std::uint32_t /*launch*/) const {
+  return kernel_call("bfs_level", arguments_);
+}
+
 }  // namespace isthmus::workloads

@@ -44,6 +44,7 @@ public:
   void reset() override;
   void before(std::uint32_t launch) override;
   void run(std::uint32_t launch, Cta& cta) override;
+  KernelCall call(std::uint32_t launch) const override;
 
   const BfsSizes& sizes() const { return sizes_; }
   const BfsArguments& arguments() const { return arguments_; }

@@ -40,4 +40,10 @@ void Cp::reset() {
 
 void Cp::run(std::uint32_t /*launch*/, Cta& cta) { cp_plane(cta, arguments_); }
 
+KernelCall Cp::call(std::uint32_t /*launch*/) const {
+  KernelCall call = kernel_call("cp_plane", arguments_);
+  add_constant(call, arguments_, arguments_.atoms, atoms_.size());
+  return call;
+}
+
 }  // namespace isthmus::workloads

@@ -44,4 +44,12 @@ void Lib::reset() {
 
 void Lib::run(std::uint32_t /*launch*/, Cta& cta) { lib_paths(cta, arguments_); }
 
+KernelCall Lib::call(std::uint32_t /*launch*/) const {
+  KernelCall call = kernel_call("lib_paths", arguments_);
+  add_constant(call, arguments_, arguments_.volatilities, volatilities_.size());
+  add_constant(call, arguments_, arguments_.maturities, kLibOptions);
+  add_constant(call, arguments_, arguments_.swap_rates, kLibOptions);
+  return call;
+}
+
 }  // namespace isthmus::workloads

@@ -32,6 +32,8 @@ public:
 
   void reset() override;
   void run(std::uint32_t launch, Cta& cta) override;
+  KernelCall call(std::uint32_t launch) const override;
+  Values results() const override { return Values::floats; }
 
   const LibSizes& sizes() const { return sizes_; }
   const LibArguments& arguments() const { return arguments_; }

@@ -33,4 +33,6 @@ void Lps::reset() { std::fill_n(arguments_.after.values, arguments_.after.num_el
 
 void Lps::run(std::uint32_t /*launch*/, Cta& cta) { lps_step(cta, arguments_); }
 
+KernelCall Lps::call(std::uint32_t /*launch*/) const { return kernel_call("lps_step", arguments_); }
+
 }  // namespace isthmus::workloads

@@ -38,6 +38,7 @@ struct LpsThread {
   typename Cta::Condition has_rim;
 };
 
+// NOLINTBEGIN(bugprone-signed-bitwise): masks on the host; of a thread of a GPU they are bools
 template <class Warp, class State>
 void lps_set_up(Warp& warp, State& state, const LpsArguments& in, unsigned first_x,
                 unsigned first_y) {
@@ -63,6 +64,7 @@ void lps_set_up(Warp& warp, State& state, const LpsArguments& in, unsigned first
   state.rim_place = row * kLpsPitch + column;
   warp.compute(kLpsSetUp);
 }
+// NOLINTEND(bugprone-signed-bitwise)
 
 template <class Warp, class State>
 void lps_load_plane(Warp& warp, const State& state, const LpsArguments& in, unsigned z,

@@ -102,4 +102,8 @@ void Mum::reset() {
 
 void Mum::run(std::uint32_t /*launch*/, Cta& cta) { mum_reads(cta, arguments_); }
 
+KernelCall Mum::call(std::uint32_t /*launch*/) const {
+  return kernel_call("mum_reads", arguments_);
+}
+
 }  // namespace isthmus::workloads

@@ -42,6 +42,7 @@ public:
 
   void reset() override;
   void run(std::uint32_t launch, Cta& cta) override;
+  KernelCall call(std::uint32_t launch) const override;
 
   const MumSizes& sizes() const { return sizes_; }
   const MumArguments& arguments() const { return arguments_; }

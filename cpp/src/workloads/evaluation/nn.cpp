@@ -72,4 +72,8 @@ void Nn::run(std::uint32_t launch, Cta& cta) {
     nn_connected(cta, layers_[launch]);
 }
 
+KernelCall Nn::call(std::uint32_t launch) const {
+  return kernel_call(launch < 2 ? "nn_convolution" : "nn_connected", layers_[launch]);
+}
+
 }  // namespace isthmus::workloads

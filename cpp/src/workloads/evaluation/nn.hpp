@@ -31,6 +31,8 @@ public:
 
   void reset() override;
   void run(std::uint32_t launch, Cta& cta) override;
+  KernelCall call(std::uint32_t launch) const override;
+  Values results() const override { return Values::floats; }
 
   const NnSizes& sizes() const { return sizes_; }
   const std::array<NnLayer, kNumLayers>& layers() const { return layers_; }

@@ -41,4 +41,10 @@ void RayTracer::reset() { std::fill_n(arguments_.pixels.values, kAllocatedPixels
 
 void RayTracer::run(std::uint32_t /*launch*/, Cta& cta) { ray_pixels(cta, arguments_); }
 
+KernelCall RayTracer::call(std::uint32_t /*launch*/) const {
+  KernelCall call = kernel_call("ray_pixels", arguments_);
+  add_constant(call, arguments_, arguments_.spheres, spheres_.size());
+  return call;
+}
+
 }  // namespace isthmus::workloads

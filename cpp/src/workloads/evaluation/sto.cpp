@@ -29,4 +29,8 @@ void Sto::reset() { std::fill_n(arguments_.hashes.values, sizes_.windows, 0U); }
 
 void Sto::run(std::uint32_t /*launch*/, Cta& cta) { sto_windows(cta, arguments_); }
 
+KernelCall Sto::call(std::uint32_t /*launch*/) const {
+  return kernel_call("sto_windows", arguments_);
+}
+
 }  // namespace isthmus::workloads

@@ -31,6 +31,7 @@ public:
 
   void reset() override;
   void run(std::uint32_t launch, Cta& cta) override;
+  KernelCall call(std::uint32_t launch) const override;
 
   const StoSizes& sizes() const { return sizes_; }
   const StoArguments& arguments() const { return arguments_; }

@@ -105,4 +105,8 @@ void Weather::reset() {
 
 void Weather::run(std::uint32_t /*launch*/, Cta& cta) { wp_step(cta, arguments_); }
 
+KernelCall Weather::call(std::uint32_t /*launch*/) const {
+  return kernel_call("wp_step", arguments_);
+}
+
 }  // namespace isthmus::workloads

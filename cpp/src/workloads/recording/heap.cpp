@@ -1,5 +1,6 @@
 #include "workloads/recording/heap.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 #include <new>
@@ -31,6 +32,19 @@ Heap::Piece Heap::allocate_bytes(const std::string& name, std::uint64_t size_byt
   allocations_.push_back({name, address, size_bytes});
   next_address_ += (size_bytes + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
   return {memory, address};
+}
+
+void Heap::read(std::uint64_t address, std::span<std::byte> target) const {
+  for (std::size_t i = 0; i < allocations_.size(); ++i) {
+    const trace::Allocation& one = allocations_[i];
+    if (address < one.address || address - one.address > one.size_bytes) continue;
+    const std::uint64_t first = address - one.address;
+    if (target.size() > one.size_bytes - first) continue;
+    std::copy_n(memory_[i].get() + first, target.size(), target.data());
+    return;
+  }
+  throw UsageError(std::to_string(target.size()) + " bytes at address " + std::to_string(address) +
+                   " don't lie in one of the workload's arrays");
 }
 
 }  // namespace isthmus::workloads

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,12 @@ public:
 
   /// The allocations, by address.
   const std::vector<trace::Allocation>& allocations() const { return allocations_; }
+  /// The bytes that allocations have together, with gaps, from kFirstAddress on.
+  std::uint64_t size_bytes() const { return next_address_ - kFirstAddress; }
+  /// Copies bytes of one allocation.
+  ///
+  /// Throws      UsageError if they don't lie in one
+  void read(std::uint64_t address, std::span<std::byte> target) const;
 
 private:
   struct Piece {

@@ -1,5 +1,6 @@
 // A CTA and a warp from the view of one GPU thread: kernels compiled against these are GPU kernels.
-// Compiles with NVRTC (--device-as-default-execution-space) and on the host.
+// Compiles with NVRTC (--device-as-default-execution-space) and on the host. Where arrays are is up
+// to a Memory: in their own values, or wherever kernels/workload.cuh finds them.
 #pragma once
 
 #include "workloads/recording/array.hpp"
@@ -12,11 +13,32 @@ struct ThreadArray {
   T values[NumWords];
 };
 
+/// The memory of arrays that are in their own values.
+struct OwnValues {
+  template <class T>
+  T load(const Array<T>& array, unsigned index) const {
+    return array.values[index];
+  }
+  template <class T>
+  void store(const Array<T>& array, unsigned index, const T& value) const {
+    array.values[index] = value;
+  }
+  template <class T>
+  T* place(const Array<T>& array, unsigned index) const {
+    return array.values + index;
+  }
+};
+
 /// Like Warp of warp.hpp, whose comments apply here too; its only lane is this thread.
-class Thread {
+///
+/// Memory      has load(array, index) and store(array, index, value), and, for kernels with atomics,
+///             place(array, index), as OwnValues has
+template <class Memory>
+class ThreadOf {
 public:
   /// thread      within the CTA
-  explicit Thread(unsigned thread) : thread_(thread) {}
+  explicit ThreadOf(unsigned thread, const Memory& memory = Memory())
+      : thread_(thread), memory_(memory) {}
 
   unsigned index() const { return thread_ / 32; }
   unsigned lane() const { return thread_ % 32; }
@@ -71,30 +93,32 @@ public:
   }
 
   template <class T>
-  T load(const Array<T>& array, unsigned index) const {
-    return array.values[index];
+  T load(const Array<T>& array, unsigned index) {
+    return memory_.load(array, index);
   }
   template <class T>
-  void store(const Array<T>& array, unsigned index, const T& value) const {
-    array.values[index] = value;
+  void store(const Array<T>& array, unsigned index, const T& value) {
+    memory_.store(array, index, value);
   }
   template <class T>
   T atomic_add(const Array<T>& array, unsigned index, const T& value) const {
 #ifdef __CUDACC__
-    return atomicAdd(array.values + index, value);
+    return atomicAdd(memory_.place(array, index), value);
 #else
-    const T before = array.values[index];
-    array.values[index] = static_cast<T>(before + value);
+    T& element = *memory_.place(array, index);
+    const T before = element;
+    element = static_cast<T>(before + value);
     return before;
 #endif
   }
   template <class T>
   T atomic_min(const Array<T>& array, unsigned index, const T& value) const {
 #ifdef __CUDACC__
-    return atomicMin(array.values + index, value);
+    return atomicMin(memory_.place(array, index), value);
 #else
-    const T before = array.values[index];
-    if (value < before) array.values[index] = value;
+    T& element = *memory_.place(array, index);
+    const T before = element;
+    if (value < before) element = value;
     return before;
 #endif
   }
@@ -102,10 +126,11 @@ public:
   T atomic_compare_exchange(const Array<T>& array, unsigned index, const T& expected,
                             const T& value) const {
 #ifdef __CUDACC__
-    return atomicCAS(array.values + index, expected, value);
+    return atomicCAS(memory_.place(array, index), expected, value);
 #else
-    const T before = array.values[index];
-    if (before == expected) array.values[index] = value;
+    T& element = *memory_.place(array, index);
+    const T before = element;
+    if (before == expected) element = value;
     return before;
 #endif
   }
@@ -134,16 +159,20 @@ public:
 
 private:
   unsigned thread_;
+  Memory memory_;
 };
+
+using Thread = ThreadOf<OwnValues>;
 
 /// Like Cta of warp.hpp.
 ///
 /// Barrier     called without arguments, returns when all threads of the CTA have called it
-template <class Barrier>
+template <class Barrier, class OwnThread = Thread>
 class ThreadCta {
 public:
   /// shared      memory for all threads of the CTA, 16-byte aligned, as much as the kernel needs
-  ThreadCta(unsigned index, unsigned num_threads, unsigned thread, void* shared, Barrier barrier)
+  ThreadCta(unsigned index, unsigned num_threads, const OwnThread& thread, void* shared,
+            Barrier barrier)
       : index_(index),
         num_threads_(num_threads),
         thread_(thread),
@@ -156,8 +185,7 @@ public:
 
   template <class Body>
   void each_warp(Body body) {
-    Thread thread(thread_);
-    body(thread);
+    body(thread_);
   }
   void barrier() { barrier_(); }
 
@@ -186,7 +214,7 @@ public:
 private:
   unsigned index_;
   unsigned num_threads_;
-  unsigned thread_;
+  OwnThread thread_;
   char* shared_;
   Barrier barrier_;
 };

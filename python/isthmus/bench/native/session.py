@@ -7,6 +7,7 @@ from isthmus.bench.native.device_under_test import DeviceUnderTest
 from isthmus.bench.native.flows import NativeAllGpus, NativeOneGpu, NativePeers
 from isthmus.bench.native.host import NativeHostCopies
 from isthmus.bench.native.numa import NativeNuma
+from isthmus.bench.native.paging import NativePaging
 from isthmus.bench.native.reaching import NativeManaged, NativePageFaults, NativePointerChase
 from isthmus.bench.native.requests import (
     NativeBoxes,
@@ -40,6 +41,7 @@ from isthmus.bench.tests.many_copies import ManyCopiesTest
 from isthmus.bench.tests.memory_life import LifeTest
 from isthmus.bench.tests.numa import NumaTest
 from isthmus.bench.tests.overlap import OverlapTest
+from isthmus.bench.tests.paging import PagingTest
 from isthmus.bench.tests.peers import OneGpuTest, PeerTest
 from isthmus.bench.tests.pinned_vs_pageable import LargeCopyTest
 from isthmus.bench.tests.pointer_chase import PointerChaseTest
@@ -171,6 +173,7 @@ INSTRUMENTS: "dict[type[BenchTest], Callable[[DeviceUnderTest], Instrument]]" = 
     AllGpusTest: NativeAllGpus,
     PeerTest: NativePeers,
     OneGpuTest: NativeOneGpu,
+    PagingTest: NativePaging,
 }
 
 

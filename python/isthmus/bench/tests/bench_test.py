@@ -22,6 +22,7 @@ class Suite(StrEnum):
     MULTI = "multi"
     WINDOWS = "windows"
     HOST = "host"
+    PAGING = "paging"
 
 
 class Direction(StrEnum):

@@ -16,6 +16,7 @@ from isthmus.bench.tests.memory_life import LIFE_TESTS
 from isthmus.bench.tests.multi import MULTI_TESTS
 from isthmus.bench.tests.numa import NUMA_TESTS
 from isthmus.bench.tests.overlap import OVERLAP_TESTS
+from isthmus.bench.tests.paging import PAGING_TESTS
 from isthmus.bench.tests.pinned_vs_pageable import PINNED_VS_PAGEABLE_TESTS
 from isthmus.bench.tests.pointer_chase import POINTER_CHASE_TESTS
 from isthmus.bench.tests.small_copies import SMALL_COPY_TESTS, Method, SmallCopyTest
@@ -67,5 +68,6 @@ TESTS: tuple[BenchTest, ...] = (
     *ALLOC_TESTS,
     *LIFE_TESTS,
     *PINNED_VS_PAGEABLE_TESTS,
+    *PAGING_TESTS,
 )
 BY_NAME = {test.name: test for test in TESTS}

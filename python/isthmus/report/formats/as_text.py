@@ -16,6 +16,7 @@ from isthmus.report.tables.means import call_means, with_means
 from isthmus.report.tables.memory_kinds import memory_notes, memory_tables
 from isthmus.report.tables.multi import multi_notes, multi_tables
 from isthmus.report.tables.numa import numa_notes, numa_tables
+from isthmus.report.tables.paging import paging_notes, paging_tables
 from isthmus.report.tables.pinned_vs_pageable import (
     pinned_vs_pageable_notes,
     pinned_vs_pageable_tables,
@@ -46,6 +47,7 @@ def page_of(run: Run) -> Page:
         *window_tables(run),
         *numa_tables(run),
         *multi_tables(run),
+        *paging_tables(run),
     )
     return Page(
         warning=emulated_warning(run.machine),
@@ -64,6 +66,7 @@ def page_of(run: Run) -> Page:
             *window_notes(run),
             *numa_notes(run),
             *multi_notes(run),
+            *paging_notes(run),
             *host_notes(run),
             *doubt_notes(run),
         ),

@@ -1,6 +1,7 @@
 """Predicted times beside measured ones, as text, JSON and CSV."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import exp, log
 
 from isthmus.json_text import json_text
@@ -11,6 +12,7 @@ from isthmus.run.model import Run
 from isthmus.sim.as_text import csv_text
 from isthmus.sim.driver.fitting import Compared
 from isthmus.sim.driver.measured import Access
+from isthmus.sim.driver.programs import ComparedProgram, median_error
 from isthmus.sim.machine import ModelledMachine
 from isthmus.sim.settings import setting_of
 from isthmus.sizes import format_size
@@ -21,11 +23,26 @@ _PREFETCH_COSTS = ("prefetch", "prefetch_block")
 _BACK_COSTS = ("back_fault", "back_page", "back_prefetch", "back_prefetch_block")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """
+    Predictions beside what a run measured.
+
+    Attributes:
+        points: Of managed memory.
+        programs: Of suite paging.
+        left_out: The tests of managed memory that the simulator doesn't predict.
+    """
+
+    points: Sequence[Compared] = ()
+    programs: Sequence[ComparedProgram] = ()
+    left_out: Sequence[str] = ()
+
+
 def comparison_text(
     run: Run,
     machine: ModelledMachine,
-    points: Sequence[Compared],
-    left_out: Sequence[str],
+    found: Comparison,
     wanted: Format,
     *,
     width: int = PAGE_WIDTH,
@@ -36,12 +53,11 @@ def comparison_text(
     Args:
         run: The measured run.
         machine: The modelled machine.
-        points: Its points.
-        left_out: The tests of managed memory that the simulator doesn't predict.
+        found: What it predicts.
         wanted: The format.
         width: The most characters in a line of text.
     """
-    rows = [_record(one) for one in points]
+    rows = [*map(_record, found.points), *map(_program_record, found.programs)]
     if wanted is Format.CSV:
         return csv_text(rows)
     if wanted is Format.JSON:
@@ -53,13 +69,14 @@ def comparison_text(
             "driver": run.machine.driver.driver_version,
             "machine": machine.model_dump(mode="json"),
             "points": rows,
-            "not_predicted": list(left_out),
+            "not_predicted": list(found.left_out),
         }
         return json_text(document)
     blocks = [
         wrapped_lines(_heading(run, machine), width, indent=" " * 10),
-        table_lines(_table(points), width),
-        wrapped_lines(_foot(points, left_out), width),
+        *([table_lines(_table(found.points), width)] if found.points else []),
+        *([table_lines(_program_table(found.programs), width)] if found.programs else []),
+        wrapped_lines(_foot(found), width),
     ]
     return blocks_text(blocks)
 
@@ -123,17 +140,40 @@ def _table(points: Sequence[Compared]) -> Table:
     return Table(title="", heads=heads, rows=rows, num_text_columns=len(words))
 
 
-def _foot(points: Sequence[Compared], left_out: Sequence[str]) -> list[str]:
+def _program_table(programs: Sequence[ComparedProgram]) -> Table:
+    rows = tuple(
+        (
+            one.point.program.name,
+            one.point.way,
+            "" if one.point.unit_bytes is None else format_size(one.point.unit_bytes),
+            f"{one.point.seconds * 1e6:.1f}",
+            f"{one.seconds * 1e6:.1f}",
+            f"{one.error:+.1%}",
+        )
+        for one in programs
+    )
+    heads = ("program", "way", "unit", "measured, us", "predicted, us", "error")
+    return Table(title="", heads=heads, rows=rows, num_text_columns=3)
+
+
+def _foot(found: Comparison) -> list[str]:
     lines = [NOTE]
     for access in Access:
-        some = [one for one in points if one.point.access is access and one.held_back is not False]
+        some = [
+            one for one in found.points if one.point.access is access and one.held_back is not False
+        ]
         if some:
             which = ", held back" if some[0].held_back else ""
             lines.append(
                 f"{access.value}{which}: {geometric_error(some):.1%} off in the geometric mean"
             )
-    if left_out:
-        lines.append(f"not predicted: {', '.join(left_out)}")
+    if found.programs:
+        lines.append(f"programs: {median_error(found.programs):.1%} off in the median")
+    for way in dict.fromkeys(one.point.way for one in found.programs):
+        some_programs = [one for one in found.programs if one.point.way == way]
+        lines.append(f"programs, {way}: {median_error(some_programs):.1%} off in the median")
+    if found.left_out:
+        lines.append(f"not predicted: {', '.join(found.left_out)}")
     return lines
 
 
@@ -142,6 +182,19 @@ def _record(one: Compared) -> dict[str, object]:
         "access": one.point.access.value,
         "bytes": one.point.size_bytes,
         "held_back": one.held_back,
+        "measured_s": one.point.seconds,
+        "predicted_s": one.seconds,
+        "error": round(one.error, 4),
+    }
+
+
+def _program_record(one: ComparedProgram) -> dict[str, object]:
+    unit = one.point.unit_bytes
+    way = one.point.way if unit is None else f"{one.point.way}, units of {format_size(unit)}"
+    return {
+        "access": f"program {one.point.program.name}: {way}",
+        "bytes": one.point.program.large.memory_bytes,
+        "held_back": None,
         "measured_s": one.point.seconds,
         "predicted_s": one.seconds,
         "error": round(one.error, 4),

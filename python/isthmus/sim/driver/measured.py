@@ -64,9 +64,13 @@ class DriverPoint:
     seconds: float
 
 
-def points_of(run: Run) -> list[DriverPoint]:
+def points_of(run: Run, *, or_none: bool = False) -> list[DriverPoint]:
     """
     List a run's points, by access and rising size.
+
+    Args:
+        run: The run.
+        or_none: It may have none: it has others that are predicted.
 
     Raises:
         UsageError: The run is of an emulated device, or has no such results.
@@ -77,7 +81,7 @@ def points_of(run: Run) -> list[DriverPoint]:
             hint="give a run of `isthmus bench --managed` on a GPU",
         )
     points = [point for result in run.results if (point := _point(result)) is not None]
-    if not points:
+    if not points and not or_none:
         raise UsageError(
             "this run has no results of managed memory that the simulator predicts",
             hint="`isthmus bench --managed -t '*managed*'` measures them, on a GPU",

@@ -1,0 +1,61 @@
+// The programs of Zhang 2019's evaluation on a real device, by one way after the other in which a
+// kernel's data gets there.
+#pragma once
+
+#include <memory>
+
+#include "device/kernels.hpp"
+#include "measure/loops/samples.hpp"
+#include "paged/paged_memory.hpp"
+#include "workloads/host_run.hpp"
+
+namespace isthmus::measure {
+
+enum class PagingWay {
+  ideal,          ///< all data is on the device before
+  copies,         ///< the program's own copies to the device, without its kernels
+  programmer,     ///< its own copies, one after the other, and its kernels: as it was written
+  paged,          ///< nothing is copied: its memory is a paged array
+  managed,        ///< managed memory on the host, which moves when kernels touch it
+  managed_hints,  ///< prefetched where the program copies; what the host touches stays there
+  zero_copy,      ///< kernels access pinned memory in place
+};
+
+struct PagingOptions {
+  PagingWay way = PagingWay::ideal;
+  PagedOptions paged;  ///< for PagingWay::paged
+  Stopping stopping;
+};
+
+/// A workload, its memory on the host (pinned), and what it has to compute.
+class PagingWorkload {
+public:
+  /// run     may be large: its memory is allocated once more
+  /// Throws  OutOfDeviceMemory if that can't be pinned
+  PagingWorkload(const Context& context, const Kernels& kernels,
+                 std::unique_ptr<workloads::HostRun> run);
+  ~PagingWorkload();
+  PagingWorkload(PagingWorkload&&) noexcept;
+  PagingWorkload& operator=(PagingWorkload&&) = delete;
+
+  std::uint64_t memory_bytes() const;
+  std::uint64_t uploaded_bytes() const;
+
+  /// Measures one way. Yields one metric, "run": seconds by the CPU's clock from the first copy or
+  /// launch until the last kernel has ended. Copies of results aren't in it, as in the paper; a flag
+  /// that the host reads and clears between launches is.
+  ///
+  /// Before each sample all memory is again as before the program ran, at the place where the way
+  /// has it. The results of the first and the last run are compared with the host's.
+  ///
+  /// Throws    Unavailable (managed memory isn't here, or not so much free), OutOfDeviceMemory,
+  ///           CorruptTransfer if results differ, UsageError (more than 512 MiB of managed memory;
+  ///           options of paged arrays), DriverError.
+  Measurement measure(const PagingOptions& options);
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace isthmus::measure

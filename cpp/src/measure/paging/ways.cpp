@@ -1,0 +1,231 @@
+#include "measure/paging/ways.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "measure/memory/managed_allocation.hpp"
+
+namespace isthmus::measure {
+namespace {
+
+using workloads::Part;
+
+constexpr std::uint8_t kPoison = 0xA5;
+
+/// All data in the device's memory: before the program runs, or by its copies.
+class DeviceMemory final : public WayOfPaging {
+public:
+  DeviceMemory(const PagingPlace& place, PagingWay way)
+      : WayOfPaging(place), way_(way), device_(place.context, place.host.size_bytes()) {
+    restore(host());
+    place.context.driver().call(symbol::memcpy_htod)(device_.pointer(), host(),
+                                                     device_.size_bytes());
+  }
+
+  void prepare() override {
+    restore(host());
+    for (const Part& part : place_.run.changed()) copy_up(part);
+    if (way_ != PagingWay::ideal)
+      for (const Part& part : place_.run.uploaded())
+        place_.context.driver().call(symbol::memset_d8_async)(
+            device_.pointer() + part.first, kPoison, part.size_bytes, place_.stream.handle());
+    place_.stream.synchronize();
+  }
+  void upload(const Part& part) override {
+    if (way_ != PagingWay::ideal) copy_up(part);
+  }
+  void read(const Part& part) override {
+    copy_down(part);
+    place_.stream.synchronize();
+  }
+  void write(const Part& part, std::span<const std::byte> bytes) override {
+    std::copy(bytes.begin(), bytes.end(), host() + part.first);
+    copy_up(part);
+  }
+  HeapArgument heap() override { return {"plain", device_.pointer()}; }
+  bool launches() const override { return way_ != PagingWay::copies; }
+  std::span<const std::byte> finish() override {
+    if (way_ == PagingWay::copies)
+      for (const Part& part : place_.run.uploaded()) copy_down(part);
+    else
+      for (const Part& part : place_.run.results()) copy_down(part);
+    place_.stream.synchronize();
+    return {host(), place_.host.size_bytes()};
+  }
+
+private:
+  std::byte* host() const { return place_.host.data(); }
+  void copy_up(const Part& part) {
+    place_.context.driver().call(symbol::memcpy_htod_async)(device_.pointer() + part.first,
+                                                            host() + part.first, part.size_bytes,
+                                                            place_.stream.handle());
+  }
+  void copy_down(const Part& part) {
+    place_.context.driver().call(symbol::memcpy_dtoh_async)(
+        host() + part.first, device_.pointer() + part.first, part.size_bytes,
+        place_.stream.handle());
+  }
+
+  PagingWay way_;
+  DeviceBuffer device_;
+};
+
+/// Nothing is copied: kernels fetch units, or access the host's memory in place.
+class PagedHeap final : public WayOfPaging {
+public:
+  PagedHeap(const PagingPlace& place, const PagedOptions& options)
+      : WayOfPaging(place),
+        budgeted_(options.budget_bytes.has_value()),
+        paged_(place.context, place.kernels,
+               PagedSource{place.host.data(), place.host.size_bytes(), 1, false}, options) {}
+
+  void prepare() override {
+    paged_.invalidate({{0, place_.host.size_bytes()}}, true);
+    restore(place_.host.data());
+    clean_ = true;
+  }
+  void read(const Part& /*part*/) override { write_back(); }
+  void write(const Part& part, std::span<const std::byte> bytes) override {
+    if (!clean_) write_back();
+    std::copy(bytes.begin(), bytes.end(), place_.host.data() + part.first);
+    paged_.invalidate({{part.first, part.first + part.size_bytes}}, true);
+  }
+  HeapArgument heap() override {
+    clean_ = false;
+    return {budgeted_ ? "budgeted" : "paged", paged_.settle(place_.stream.handle())};
+  }
+  std::span<const std::byte> finish() override {
+    write_back();
+    return {place_.host.data(), place_.host.size_bytes()};
+  }
+
+private:
+  void write_back() {
+    paged_.flush(place_.stream.handle());
+    place_.stream.synchronize();
+    clean_ = true;
+  }
+
+  bool budgeted_;
+  bool clean_ = true;  ///< no kernel has run since what was stored was written back
+  PagedMemory paged_;
+};
+
+/// Kernels access the host's pinned memory.
+class InPlace final : public WayOfPaging {
+public:
+  using WayOfPaging::WayOfPaging;
+
+  void prepare() override { restore(place_.host.data()); }
+  void read(const Part& /*part*/) override { place_.stream.synchronize(); }
+  void write(const Part& part, std::span<const std::byte> bytes) override {
+    std::copy(bytes.begin(), bytes.end(), place_.host.data() + part.first);
+  }
+  HeapArgument heap() override { return {"plain", place_.host.device_pointer()}; }
+  std::span<const std::byte> finish() override {
+    return {place_.host.data(), place_.host.size_bytes()};
+  }
+};
+
+/// Managed memory, whose pages are the CPU's before each run.
+class Managed final : public WayOfPaging {
+public:
+  Managed(const PagingPlace& place, bool hints)
+      : WayOfPaging(place), hints_(hints), memory_(place.context, place.host.size_bytes()) {
+    require_concurrent_access(place.context);
+    std::memcpy(memory_.host(), place.run.memory().data(), memory_.size_bytes());
+    if (hints_) advise();
+  }
+
+  void prepare() override {
+    prefetch({0, memory_.size_bytes()}, CU_DEVICE_CPU);
+    place_.stream.synchronize();
+    restore(memory_.host());
+    if (!hints_) return;
+    // What the host has never written is made on the device.
+    for (const Part& part : place_.run.changed())
+      if (!is_uploaded(part) && !is_touched_by_host(part)) prefetch(part, ordinal());
+    place_.stream.synchronize();
+  }
+  void upload(const Part& part) override {
+    if (hints_) prefetch(part, ordinal());
+  }
+  void read(const Part& part) override {
+    place_.stream.synchronize();
+    const volatile std::byte* const bytes = memory_.host() + part.first;
+    for (std::uint64_t i = 0; i < part.size_bytes; ++i) static_cast<void>(bytes[i]);
+  }
+  void write(const Part& part, std::span<const std::byte> bytes) override {
+    std::copy(bytes.begin(), bytes.end(), memory_.host() + part.first);
+  }
+  HeapArgument heap() override { return {"plain", memory_.device()}; }
+  std::span<const std::byte> finish() override { return {memory_.host(), memory_.size_bytes()}; }
+
+private:
+  int ordinal() const { return place_.context.device().ordinal; }
+  static CUmemLocation location(int device) {
+    CUmemLocation found{};
+    found.type = device == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_DEVICE;
+    found.id = device == CU_DEVICE_CPU ? 0 : device;
+    return found;
+  }
+  void prefetch(const Part& part, int device) {
+    place_.context.driver().call(symbol::mem_prefetch_async)(memory_.device() + part.first,
+                                                             part.size_bytes, location(device), 0U,
+                                                             place_.stream.handle());
+  }
+  void advise() {
+    const auto advise = place_.context.driver().call(symbol::mem_advise);
+    advise(memory_.device(), memory_.size_bytes(), CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
+           location(ordinal()));
+    for (const Part& part : touched_by_host()) {
+      const CUdeviceptr pointer = memory_.device() + part.first;
+      advise(pointer, part.size_bytes, CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
+             location(CU_DEVICE_CPU));
+      advise(pointer, part.size_bytes, CU_MEM_ADVISE_SET_ACCESSED_BY, location(ordinal()));
+    }
+  }
+  /// What the host reads or writes between launches.
+  std::vector<Part> touched_by_host() const {
+    std::vector<Part> parts;
+    for (const trace::Launch& launch : place_.run.program().launches)
+      for (const trace::HostStep& step : launch.before)
+        if (step.kind == trace::HostStep::Kind::read || step.kind == trace::HostStep::Kind::write)
+          parts.push_back(workloads::part_of(step));
+    return parts;
+  }
+  static bool is_among(const std::vector<Part>& parts, const Part& part) {
+    return std::any_of(parts.begin(), parts.end(),
+                       [&](const Part& one) { return one.first == part.first; });
+  }
+  bool is_uploaded(const Part& part) const { return is_among(place_.run.uploaded(), part); }
+  bool is_touched_by_host(const Part& part) const { return is_among(touched_by_host(), part); }
+
+  bool hints_;
+  ManagedAllocation memory_;
+};
+
+}  // namespace
+
+void WayOfPaging::restore(std::byte* memory) const {
+  for (const Part& part : place_.run.changed())
+    std::memcpy(memory + part.first, &place_.run.memory()[part.first], part.size_bytes);
+}
+
+std::unique_ptr<WayOfPaging> make_way(const PagingPlace& place, const PagingOptions& options) {
+  switch (options.way) {
+    case PagingWay::paged:
+      return std::make_unique<PagedHeap>(place, options.paged);
+    case PagingWay::managed:
+      return std::make_unique<Managed>(place, false);
+    case PagingWay::managed_hints:
+      return std::make_unique<Managed>(place, true);
+    case PagingWay::zero_copy:
+      return std::make_unique<InPlace>(place);
+    default:
+      return std::make_unique<DeviceMemory>(place, options.way);
+  }
+}
+
+}  // namespace isthmus::measure

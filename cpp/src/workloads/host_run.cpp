@@ -1,0 +1,140 @@
+#include "workloads/host_run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include <isthmus/errors.hpp>
+
+namespace isthmus::workloads {
+namespace {
+
+using trace::HostStep;
+
+constexpr float kRelative = 1e-3F;
+constexpr int kColour = 2;
+constexpr std::uint64_t kMostWrongOf = 1000;
+constexpr std::uint64_t kMostInARow = 31;
+
+/// Counts values that are wrong, and how many are in a row.
+struct Wrong {
+  std::uint64_t num_values = 0, num_wrong = 0, in_a_row = 0, longest = 0;
+
+  void add(bool is_wrong) {
+    ++num_values;
+    in_a_row = is_wrong ? in_a_row + 1 : 0;
+    num_wrong += is_wrong ? 1 : 0;
+    longest = std::max(longest, in_a_row);
+  }
+};
+
+float float_at(const std::byte* bytes) {
+  float value = 0;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+/// The scale below which a difference is rounding: a sum's parts may be larger than the sum.
+float scale_of(std::span<const std::byte> expected) {
+  float largest = 0;
+  for (std::size_t i = 0; i + sizeof(float) <= expected.size(); i += sizeof(float))
+    largest = std::max(largest, std::abs(float_at(&expected[i])));
+  return largest;
+}
+
+Wrong wrong_floats(std::span<const std::byte> expected, std::span<const std::byte> found) {
+  Wrong wrong;
+  const float floor = kRelative * kRelative * scale_of(expected);
+  for (std::size_t i = 0; i + sizeof(float) <= expected.size(); i += sizeof(float)) {
+    const float one = float_at(&expected[i]);
+    const float other = float_at(&found[i]);
+    const float allowed = std::max(floor, kRelative * std::abs(one));
+    wrong.add(!(std::abs(one - other) <= allowed));
+  }
+  return wrong;
+}
+
+Wrong wrong_bytes(std::span<const std::byte> expected, std::span<const std::byte> found,
+                  int allowed) {
+  Wrong wrong;
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    wrong.add(std::abs(static_cast<int>(expected[i]) - static_cast<int>(found[i])) > allowed);
+  return wrong;
+}
+
+Wrong wrong_values(Values values, std::span<const std::byte> expected,
+                   std::span<const std::byte> found) {
+  if (values == Values::floats) return wrong_floats(expected, found);
+  return wrong_bytes(expected, found, values == Values::colours ? kColour : 0);
+}
+
+bool is_acceptable(Values values, const Wrong& wrong) {
+  if (values == Values::integers) return wrong.num_wrong == 0;
+  return wrong.num_wrong * kMostWrongOf <= wrong.num_values && wrong.longest <= kMostInARow;
+}
+
+}  // namespace
+
+HostRun::HostRun(std::unique_ptr<Workload> workload)
+    : workload_(workload.get()), recorder_(std::move(workload)) {
+  note_steps();
+  memory_ = now();
+  while (recorder_.next()) {
+  }
+  after_ = now();
+  for (const trace::Allocation& one : program().allocations) {
+    const Part part{one.address - Heap::kFirstAddress, one.size_bytes};
+    if (std::memcmp(&memory_[part.first], &after_[part.first], part.size_bytes) != 0)
+      changed_.push_back(part);
+  }
+  prepare_launches();
+}
+
+void HostRun::note_steps() {
+  for (const trace::Launch& launch : program().launches)
+    for (const HostStep& step : launch.before)
+      if (step.kind == HostStep::Kind::upload) uploaded_.push_back(part_of(step));
+  for (const HostStep& step : program().after)
+    if (step.kind == HostStep::Kind::download) results_.push_back(part_of(step));
+}
+
+void HostRun::prepare_launches() {
+  for (std::uint32_t index = 0; index < program().launches.size(); ++index) {
+    workload_->before(index);
+    ReadyLaunch& ready = launches_.emplace_back();
+    ready.call = workload_->call(index);
+    if (ready.call.kernel.empty())
+      throw UsageError("workload '" + program().name + "' has no kernels for GPUs yet");
+    for (const HostStep& step : program().launches[index].before) {
+      std::vector<std::byte>& bytes = ready.written.emplace_back();
+      if (step.kind != HostStep::Kind::write) continue;
+      bytes.resize(step.size_bytes);
+      workload_->heap().read(step.address, bytes);
+    }
+  }
+}
+
+std::vector<std::byte> HostRun::now() const {
+  std::vector<std::byte> memory(workload_->heap().size_bytes());
+  for (const trace::Allocation& one : program().allocations)
+    workload_->heap().read(
+        one.address, std::span(memory).subspan(one.address - Heap::kFirstAddress, one.size_bytes));
+  return memory;
+}
+
+std::string HostRun::difference(std::span<const std::byte> memory) const {
+  for (const Part& part : results_) {
+    const auto expected = std::span(after_).subspan(part.first, part.size_bytes);
+    const Wrong wrong =
+        wrong_values(workload_->results(), expected, memory.subspan(part.first, part.size_bytes));
+    if (is_acceptable(workload_->results(), wrong)) continue;
+    return std::to_string(wrong.num_wrong) + " of " + std::to_string(wrong.num_values) +
+           " results at byte " + std::to_string(part.first) +
+           " of the memory aren't the host's, at most " + std::to_string(wrong.longest) +
+           " in a row";
+  }
+  return {};
+}
+
+}  // namespace isthmus::workloads

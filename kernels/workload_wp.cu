@@ -1,0 +1,30 @@
+// The kernels of the workload wp: the water of a weather model.
+//
+// Launch: a block for each CTA, as the workload says. workload.cuh has what they run on.
+#include "workload.cuh"
+
+#include "workloads/evaluation/wp_kernel.hpp"
+
+extern "C" __global__ void isthmus_workload_wp_step_plain(isthmus::workloads::WpArguments in,
+                                                          uint8_t* heap, uint64_t first_address,
+                                                          uint32_t num_ctas, uint32_t num_threads) {
+  isthmus_run_ctas<0>(IsthmusPlainHeap(heap, first_address), num_ctas, num_threads,
+                      [&](auto& cta) { wp_step(cta, in); });
+}
+
+extern "C" __global__ void isthmus_workload_wp_step_paged(isthmus::workloads::WpArguments in,
+                                                          const isthmus::paged_map* heap,
+                                                          uint64_t first_address, uint32_t num_ctas,
+                                                          uint32_t num_threads) {
+  isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::paged_map>(heap, first_address), num_ctas,
+                      num_threads, [&](auto& cta) { wp_step(cta, in); });
+}
+
+extern "C" __global__ void isthmus_workload_wp_step_budgeted(isthmus::workloads::WpArguments in,
+                                                             const isthmus::budgeted_map* heap,
+                                                             uint64_t first_address,
+                                                             uint32_t num_ctas,
+                                                             uint32_t num_threads) {
+  isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::budgeted_map>(heap, first_address), num_ctas,
+                      num_threads, [&](auto& cta) { wp_step(cta, in); });
+}

@@ -1,0 +1,65 @@
+"""The native module's runs of workloads, by each way in which their data gets to the device."""
+
+from typing import TYPE_CHECKING
+
+from isthmus.bench.native.instrument import NativeInstrument
+from isthmus.bench.native.rule import native_rule
+from isthmus.bench.stopping import StoppingRule
+from isthmus.bench.tests.bench_test import Variation
+from isthmus.bench.tests.paging import POLICIES, PagingTest, PagingWay, unit_of, way_of
+from isthmus.errors import Unavailable
+from isthmus.run.programs import SEED
+
+if TYPE_CHECKING:
+    from isthmus import _native
+
+_PAGED = "paged"
+
+
+class NativePaging(NativeInstrument):
+    """One workload at a time: its input is generated, and run on the host, once for all ways."""
+
+    _made: "tuple[str, _native.PagingWorkload] | None" = None
+
+    def measure(
+        self, test: PagingTest, size_bytes: int, variation: Variation, stopping: StoppingRule
+    ) -> "_native.Measurement":
+        """
+        Measure one way.
+
+        Raises:
+            Unavailable: There is no NVRTC, or no managed memory; or the program copies nothing.
+        """
+        del size_bytes
+        way = way_of(variation)
+        holds_nothing = way is PagingWay.READ_THROUGH
+        return self._workload(test).measure(
+            way=_PAGED if way in POLICIES else way.value,
+            unit_bytes=unit_of(variation),
+            budget_bytes=0 if holds_nothing else None,
+            policy=way.value if way in POLICIES and not holds_nothing else PagingWay.UNITS.value,
+            stopping=native_rule(stopping),
+        )
+
+    def _workload(self, test: PagingTest) -> "_native.PagingWorkload":
+        from isthmus import _native
+
+        if self._made is not None and self._made[0] == test.name:
+            return self._made[1]
+        kernels = self._device.kernels
+        if kernels is None:
+            raise Unavailable(
+                capability="kernels of workloads",
+                reason="there is no NVRTC to compile them",
+                needs="NVRTC",
+            )
+        self._made = None  # its memory goes before the next one's comes
+        made = _native.PagingWorkload(
+            self._device.context,
+            kernels,
+            workload=test.program.workload,
+            sizes=dict(test.input_on(emulated=self._device.emulated).sizes),
+            seed=SEED,
+        )
+        self._made = (test.name, made)
+        return made

@@ -1,0 +1,120 @@
+"""The programs of suite paging beside what the simulator predicts."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from isthmus.errors import UsageError
+from isthmus.report.format import Format
+from isthmus.run.model import Run
+from isthmus.run.programs import PROGRAMS
+from isthmus.run.reading import parse_run
+from isthmus.sim.driver.as_text import Comparison, comparison_text
+from isthmus.sim.driver.measured import points_of
+from isthmus.sim.driver.programs import (
+    ProgramPoint,
+    compared_programs,
+    median_error,
+    program_points,
+    setup_of,
+)
+from isthmus.sim.machine import Handling
+from isthmus.sim.machine_files import load_machine
+from isthmus.sim.policy import Kind
+
+H100 = Path(__file__).parents[3] / "benchmarks/link/h100/run.json"
+AES = next(program for program in PROGRAMS if program.name == "aes")
+
+
+def result_like(document: dict[str, Any], **changes: object) -> dict[str, Any]:
+    one: dict[str, Any] = next(r for r in document["results"] if r["status"] == "passed")
+    usual = {
+        "test": "paging_aes",
+        "suite": "paging",
+        "metric": "run",
+        "unit": "s",
+        "direction": None,
+        "source": "pinned",
+        "target": "device",
+        "bytes": AES.large.memory_bytes,
+        "median": 0.002,
+        "axes": {"way": "units", "unit": 1024},
+    }
+    return one | usual | changes
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    whole: dict[str, Any] = json.loads(H100.read_text())
+    whole["results"] = [
+        result_like(whole),
+        result_like(whole, axes={"way": "ideal"}, median=0.001),
+        result_like(whole, axes={"way": "units", "unit": 4096}),
+        result_like(whole, bytes=AES.small.memory_bytes),
+        result_like(whole, axes={"way": "of a later version"}),
+    ]
+    return whole
+
+
+@pytest.fixture(scope="module")
+def h100(document: dict[str, Any]) -> Run:
+    return parse_run(json.dumps(document).encode(), "a run")
+
+
+def small(way: str, unit_bytes: int | None = None) -> ProgramPoint:
+    """Make a point whose simulation takes milliseconds."""
+    program = replace(AES, large=AES.small)
+    return ProgramPoint(program=program, way=way, unit_bytes=unit_bytes, seconds=1e-5)
+
+
+def test_points_are_of_known_ways_inputs_and_the_usual_unit(h100: Run) -> None:
+    found = [(one.program.name, one.way, one.unit_bytes) for one in program_points(h100)]
+    assert found == [("aes", "units", 1024), ("aes", "ideal", None)]
+
+
+def test_a_run_of_programs_alone_needs_no_managed_memory(h100: Run) -> None:
+    assert points_of(h100, or_none=True) == []
+    with pytest.raises(UsageError, match="managed memory"):
+        points_of(h100)
+
+
+def test_a_run_of_the_emulated_device_has_no_points(document: dict[str, Any]) -> None:
+    run = parse_run(json.dumps(document).encode(), "a run")
+    machine = run.machine.model_copy(update={"emulated": True})
+    assert program_points(run.model_copy(update={"machine": machine})) == []
+
+
+def test_no_driver_takes_part_in_paging() -> None:
+    machine = load_machine("h100-pcie5")
+    paged = setup_of(small("ranges", 1024), machine)
+    assert paged.policy.kind is Kind.RANGES
+    assert paged.machine.faults.page == paged.machine.faults.block == 0
+    assert paged.machine.faults.handling is Handling.EACH
+    assert setup_of(small("whole_page", 1024), machine).policy.merge
+    assert setup_of(small("units", 4096), machine).policy.unit == 4096
+    assert setup_of(small("managed"), machine).machine.faults == machine.faults
+
+
+def test_every_way_is_predicted_and_copies_take_part_of_the_programmers_time() -> None:
+    points = [small(way) for way in ("ideal", "copies", "programmer", "managed", "zero_copy")]
+    points.append(small("units", 1024))
+    found = compared_programs(points, load_machine("h100-pcie5"))
+    seconds = {one.point.way: one.seconds for one in found}
+    assert [one.point for one in found] == points
+    assert seconds["copies"] + seconds["ideal"] == pytest.approx(seconds["programmer"], rel=0.05)
+    assert seconds["managed"] > seconds["programmer"]
+    assert median_error(found) > 0
+
+
+def test_the_table_names_program_way_and_unit(h100: Run) -> None:
+    machine = load_machine("h100-pcie5")
+    found = Comparison(programs=compared_programs([small("units", 1024)], machine))
+    text = comparison_text(h100, machine, found, Format.TEXT, width=80)
+    assert "aes      units  1 KiB" in text
+    assert "off in the median" in text
+    assert "predicted times are modelled" in text
+    rows = json.loads(comparison_text(h100, machine, found, Format.JSON))["points"]
+    assert rows[0]["access"] == "program aes: units, units of 1 KiB"
