@@ -1,12 +1,14 @@
 # The only entry point. A target installs what it needs; a second call starts at once.
 .DEFAULT_GOAL := help
-.PHONY: help bench doctor install test test-cpp test-python stress stress-asan stress-tsan fuzz style lint format golden sanitize sanitize-asan sanitize-tsan wheel floors docs clean
+.PHONY: help bench doctor install test test-long test-cpp test-python ran-cpp ran-python browser stress stress-asan stress-tsan fuzz style lint format golden sanitize sanitize-asan sanitize-tsan wheel floors docs clean
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # ninja comes as a wheel too, and cmake looks for it on the path.
 export PATH := $(abspath $(BIN)):$(PATH)
+# The tests start Python some thousand times. Containers often forbid it to keep what it has compiled.
+export PYTHONDONTWRITEBYTECODE :=
 # Arguments for the command: make bench ARGS="--sizes 4..1MiB"
 ARGS ?=
 # Of each fuzzer: make fuzz SECONDS=600
@@ -19,10 +21,14 @@ launcher := $(if $(shell command -v ccache),CMAKE_CXX_COMPILER_LAUNCHER=ccache I
 # One build for the extension and for its tests: the core is compiled once.
 build := build/release
 fuzzing := build/fuzz
-installed := _native;isthmus_emulator;isthmus;gdrapi
+# The last is no part of the package: tests in Python need it before all those in C++ are compiled.
+installed := _native;isthmus_emulator;isthmus;gdrapi;isthmus_system_faults
 cores := $(shell nproc)
-ctest = $(BIN)/ctest --test-dir $(build) -j $$(($(cores) + 1)) --output-on-failure
-pytest = $(BIN)/python -m pytest -n $(cores) --dist worksteal $(ARGS)
+# Of ctest and of pytest: long checks are left out, or run alone.
+labelled = -LE long
+marked = -m 'not long'
+ctest = $(BIN)/ctest --test-dir $(build) -j $$(($(cores) + 1)) --output-on-failure $(labelled)
+pytest = $(BIN)/python -m pytest -n $(cores) --dist worksteal $(marked) $(ARGS)
 # Of `make stress`: what the environment names, or else the emulated driver.
 driver_source := $(or $(ISTHMUS_DRIVER),emulated)
 # NVRTC must not be newer than the driver's CUDA: 580 is the first driver of CUDA 13.
@@ -42,20 +48,22 @@ install: $(VENV)/.isthmus  ## the library for C and C++ into PREFIX=..., with it
 	@$(if $(PREFIX),,$(error make install needs a folder to install into: make install PREFIX=$$HOME/.local))
 	@$(BIN)/cmake --install $(build) --prefix $(PREFIX)
 
-# Both at once: each leaves a core idle for a third of its time. Those in C++ speak last.
-test: $(build)/.tests $(VENV)/.test  ## all tests that need no GPU
-	@tests/browser/install.sh
-	@echo "The tests in C++ run beside those in Python, and write to $(build)/ctest.txt."
-	@{ $(ctest) >$(build)/ctest.txt 2>&1; echo $$? >$(build)/ctest.code; } & \
-	  $(pytest); python=$$?; wait; cat $(build)/ctest.txt; \
-	  exit $$((python | $$(cat $(build)/ctest.code)))
+# Tests in Python begin while those in C++ are compiled: each leaves a core idle for a part of its time.
+# Those in C++ speak last.
+test:  ## tests that need no GPU, without the long ones
+	@mkdir -p build && : >build/ctest.txt
+	@echo "The tests in C++ run beside those in Python, and write to build/ctest.txt."
+	@$(MAKE) --no-print-directory -k -j 3 ran-cpp ran-python labelled="$(labelled)" marked="$(marked)" \
+	  said='>>build/ctest.txt 2>&1'; code=$$?; cat build/ctest.txt; exit $$code
 
-test-cpp: $(build)/.tests  ## those in C++
-	@$(ctest)
+test-long: labelled = -L long
+test-long: marked = -m long
+test-long: browser test  ## the long ones: all faults, fleets on real processes, a browser, every architecture
 
-test-python: $(VENV)/.isthmus $(VENV)/.test  ## those in Python; ARGS="..." goes to pytest
-	@tests/browser/install.sh
-	@$(pytest)
+test-cpp:  ## those of test in C++
+	@$(MAKE) --no-print-directory -j 2 ran-cpp
+
+test-python: ran-python  ## those of test in Python; ARGS="..." goes to pytest
 
 stress: $(build)/.tests  ## copies beside all that disturbs them for SECONDS=60, in C++, then in Python; ISTHMUS_DRIVER=system: on a GPU
 	@ISTHMUS_DRIVER=$(driver_source) $(build)/bin/stress_copies --seconds $(SECONDS)
@@ -150,14 +158,23 @@ $(fuzzing)/.fuzzers: $(VENV)/.tools $(native) $(tested)
 	  $(BIN)/cmake --build --preset fuzz
 	@touch $@
 
-# pip installs what the tests need while they are compiled. Then CMake looks again: NVRTC's wheel is there now.
-$(build)/.tests: $(VENV)/.isthmus $(tested)
-	@$(MAKE) --no-print-directory -j 2 $(VENV)/.test compiled
-	$(BIN)/cmake $(build) >/dev/null
-	$(BIN)/cmake --build $(build)
+# Of this file's targets for tests. Neither ninja nor a test looks for this make's jobserver, which isn't handed on.
+ran-cpp: $(build)/.tests
+	@MAKEFLAGS= $(ctest) $(said)
+
+ran-python: $(VENV)/.test
+	@MAKEFLAGS= $(pytest)
+
+browser:
+	@tests/browser/install.sh
+
+# pip installs what the tests need while they are compiled.
+$(build)/.compiled: $(VENV)/.isthmus $(tested)
+	@MAKEFLAGS= $(BIN)/cmake --build $(build) $(said)
 	@touch $@
 
-# Ninja would look for this make's jobserver, which isn't handed on to it.
-.PHONY: compiled
-compiled: $(VENV)/.isthmus
-	MAKEFLAGS= $(BIN)/cmake --build $(build)
+# Then CMake looks again: NVRTC's wheel is there now.
+$(build)/.tests: $(build)/.compiled $(VENV)/.test
+	@$(BIN)/cmake $(build) >/dev/null
+	@MAKEFLAGS= $(BIN)/cmake --build $(build) $(said)
+	@touch $@

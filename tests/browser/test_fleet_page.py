@@ -21,6 +21,8 @@ from browsing import (
     unfold,
 )
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("width", [DESKTOP, PHONE, SMALLEST])
 def test_cells_spread_and_history_are_shown_and_nothing_scrolls_sideways(

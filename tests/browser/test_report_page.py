@@ -21,6 +21,8 @@ from browsing import (
     unfold,
 )
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("width", [DESKTOP, PHONE, SMALLEST])
 def test_a_page_has_no_error_shows_every_picture_and_never_scrolls_sideways(

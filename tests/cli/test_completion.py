@@ -10,6 +10,8 @@ from program import PROGRAM, Invoke, Outcome, run_process
 
 SCRIPT = str(Path(PROGRAM[0]).with_name("isthmus"))
 SHELLS = ("bash", "zsh", "fish")
+# Each answer is that of a process.
+_ONE_SHELL = ("bash", *(pytest.param(shell, marks=pytest.mark.long) for shell in ("zsh", "fish")))
 
 
 def asked(shell: str, line: str) -> Outcome:
@@ -31,14 +33,14 @@ def offered(shell: str, line: str) -> set[str]:
     return {one.split("\t")[0] for one in text.splitlines()}
 
 
-@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("shell", _ONE_SHELL)
 def test_commands_and_options_are_completed(shell: str) -> None:
     assert {"bench", "compare", "runs"} <= offered(shell, "isthmus ")
     assert offered(shell, "isthmus be") == {"bench"}
     assert "--no-save" in offered(shell, "isthmus bench --no")
 
 
-@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("shell", _ONE_SHELL)
 def test_names_of_tests_and_suites_are_completed(shell: str) -> None:
     begun = "host_to_device_memcpy_pag"
     assert offered(shell, f"isthmus bench -t {begun}") == {"host_to_device_memcpy_pageable"}

@@ -32,6 +32,7 @@ def test_workers_of_this_machine_measure_and_are_checked(spawn: Invoke, tmp_path
     assert list((folder / FOLDER).glob("*.parquet"))
 
 
+@pytest.mark.long
 @pytest.mark.native
 def test_without_a_run_the_exit_code_is_1_and_the_node_is_dead(
     spawn: Invoke, tmp_path: Path
@@ -42,6 +43,7 @@ def test_without_a_run_the_exit_code_is_1_and_the_node_is_dead(
     assert "nonsense" in outcome.out
 
 
+@pytest.mark.long
 @pytest.mark.native
 def test_ctrl_c_ends_all_processes_and_shows_no_trace_of_the_workers(tmp_path: Path) -> None:
     command = [*PROGRAM, *SHORT, "--workers", "2", "-o", str(tmp_path / "fleet")]

@@ -169,6 +169,7 @@ def cluster(configuration: Path, folder: Path) -> Iterator[str]:
             one.wait()
 
 
+@pytest.mark.long
 @pytest.mark.native
 def test_a_cluster_uses_the_certificates_and_whoever_has_none_of_them_is_refused(
     invoke: Invoke, tmp_path: Path

@@ -61,6 +61,7 @@ def nearly_finished(folder: Path) -> None:
     (folder / "grid.parquet.journal").write_text(text, "utf-8")
 
 
+@pytest.mark.long
 def test_the_grid_has_the_bytes_of_one_machine(invoke: Invoke, tmp_path: Path) -> None:
     from isthmus.cli.reproduce_migration import run_grid
     from isthmus.cli.sim_sweep import here
@@ -78,6 +79,7 @@ def test_the_grid_has_the_bytes_of_one_machine(invoke: Invoke, tmp_path: Path) -
         assert there.read_bytes() == own.read_bytes()
 
 
+@pytest.mark.long
 def test_ctrl_c_keeps_the_finished_points_and_shows_no_trace_of_the_workers(
     tmp_path: Path,
 ) -> None:

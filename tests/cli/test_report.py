@@ -257,6 +257,7 @@ def test_markdown_needs_no_package_that_draws(tmp_path: Path) -> None:
     assert (done.code, page.exists()) == (0, True)
 
 
+@pytest.mark.long
 def test_the_report_of_a_whole_run_has_at_most_three_megabytes(
     invoke: Invoke, in_a_folder: Path
 ) -> None:

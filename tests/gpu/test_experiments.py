@@ -75,6 +75,7 @@ def output_of(command: Sequence[str]) -> str:
     return done.out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arguments", [(), ("gdrcopy",), ("pinned-vs-pageable", "large")])
 def test_the_plain_program_refuses_what_it_does_not_know(
     plain_program: str, arguments: Sequence[str]

@@ -62,7 +62,7 @@ protected:
   /// Sends pieces from memory at `host`, fetches them, and compares.
   void expect_there_and_back(std::byte* host, CUstream stream) {
     const CUdeviceptr device = device_memory(size());
-    const Bytes sent = random_bytes(size(), 3);
+    const Bytes sent = pattern(size(), 3);
     std::memcpy(host, sent.data(), size());
     const Pieces pieces(host, device, kNumPieces);
     std::vector<ManyCopy> up = pieces.up();
@@ -127,7 +127,7 @@ TEST_F(ManyCopies, LargerThanTheStagingMemoryArriveInRounds) {
   constexpr std::size_t kPieceBytes = 2 * kKiB;
   constexpr std::size_t kNum = 6000;  // 12 MiB, and a half holds four
   const CUdeviceptr device = device_memory(kPieceBytes * kNum);
-  const Bytes sent = random_bytes(kPieceBytes * kNum, 5);
+  const Bytes sent = pattern(kPieceBytes * kNum, 5);
   Bytes back(sent.size());
   std::vector<ManyCopy> up;
   std::vector<ManyCopy> down;
@@ -144,7 +144,7 @@ TEST_F(ManyCopies, LargerThanTheStagingMemoryArriveInRounds) {
 
 TEST_F(ManyCopies, OfAllSizesAndDirectionsArriveTogether) {
   const CUdeviceptr device = device_memory(24 * kMiB);
-  const Bytes sent = random_bytes(8 * kMiB, 6);
+  const Bytes sent = pattern(8 * kMiB, 6);
   fill(device + 12 * kMiB, 8 * kMiB, 77);
   Bytes back(8 * kMiB);
   Bytes own(kMiB);
@@ -165,7 +165,7 @@ TEST_F(ManyCopies, OfAllSizesAndDirectionsArriveTogether) {
 
 TEST_F(ManyCopies, BeginAfterTheWorkOfTheirStream) {
   const CUdeviceptr device = device_memory(size());
-  Bytes host = random_bytes(size(), 7);
+  Bytes host = pattern(size(), 7);
   const Pieces pieces(data(host), device, kNumPieces);
   std::vector<ManyCopy> down = pieces.down();
   const CUstream own = stream();
@@ -192,7 +192,7 @@ TEST_F(ManyCopies, LetTheirSourcesBeChangedAtOnce) {
     Bytes pageable(size());
     std::byte* const host =
         pinned ? reinterpret_cast<std::byte*>(pinned_memory(size())) : data(pageable);
-    const Bytes sent = random_bytes(size(), 8);
+    const Bytes sent = pattern(size(), 8);
     std::memcpy(host, sent.data(), size());
     const Pieces pieces(host, device, kNumPieces);
     std::vector<ManyCopy> up = pieces.up();
@@ -209,7 +209,7 @@ TEST_F(ManyCopies, LetTheirSourcesBeChangedAtOnce) {
 TEST_F(ManyCopies, AreFollowedByTheWorkOfTheirStream) {
   const CUdeviceptr device = device_memory(size());
   const CUdeviceptr copy = device_memory(size());
-  Bytes host = random_bytes(size(), 9);
+  Bytes host = pattern(size(), 9);
   fill(device, size(), 0);
   const Pieces pieces(data(host), device, kNumPieces);
   std::vector<ManyCopy> up = pieces.up();
@@ -246,7 +246,7 @@ TEST_F(ManyCopies, ThatReadWhatAnotherWritesAreRefused) {
 
 TEST_F(ManyCopies, ThatReadTheSameSourceAreMade) {
   const CUdeviceptr device = device_memory(kMiB);
-  const Bytes sent = random_bytes(kKiB, 4);
+  const Bytes sent = pattern(kKiB, 4);
   const std::vector<ManyCopy> copies{{to_pointer(device), sent.data(), kKiB, {}},
                                      {to_pointer(device + kKiB), sent.data(), kKiB, {}}};
   transfers().copy_many(copies);

@@ -36,7 +36,7 @@ protected:
 
 TEST_F(LongPageableCopies, ShareTheStagingRing) {
   const CUdeviceptr device = device_memory(kNum * kCopyBytes);
-  const Bytes sent = random_bytes(kNum * kCopyBytes, 11);
+  const Bytes sent = pattern(kNum * kCopyBytes, 11);
   Bytes back(sent.size());
   const std::vector<PathShare> shares = transfers().explain_many(up(device, sent));
   ASSERT_EQ(shares.size(), 1U);
@@ -74,7 +74,7 @@ TEST_F(LongPageableCopies, ComeAfterAPinnedOneThatCrossesMeanwhile) {
   if (!driver().emulated()) GTEST_SKIP() << "only the emulated driver tells what was called";
   const isthmus::test::EmulatorControls controls(driver());
   const CUdeviceptr device = device_memory(kNum * kCopyBytes + kMiB);
-  const Bytes sent = random_bytes(kNum * kCopyBytes, 16);
+  const Bytes sent = pattern(kNum * kCopyBytes, 16);
   std::vector<ManyCopy> copies = up(device, sent);
   copies.push_back({pinned_memory(kMiB), to_pointer(device + sent.size()), kMiB, in(stream())});
   controls.log_calls(1);
@@ -88,7 +88,7 @@ TEST_F(LongPageableCopies, ComeAfterAPinnedOneThatCrossesMeanwhile) {
 
 TEST_F(LongPageableCopies, LetTheirSourcesBeChangedAtOnce) {
   const CUdeviceptr device = device_memory(kNum * kCopyBytes);
-  const Bytes sent = random_bytes(kNum * kCopyBytes, 12);
+  const Bytes sent = pattern(kNum * kCopyBytes, 12);
   Bytes source = sent;
   const CUstream own = stream();
   std::vector<ManyCopy> copies = up(device, source);
@@ -121,7 +121,7 @@ TEST_F(LongPageableCopies, AreMadeOneByOneIfTheRingCanPinNoMemory) {
   if (!driver().emulated()) GTEST_SKIP() << "a real driver can't be made to fail";
   const isthmus::test::EmulatorControls emulator(driver());
   const CUdeviceptr device = device_memory(kNum * kCopyBytes);
-  const Bytes sent = random_bytes(kNum * kCopyBytes, 13);
+  const Bytes sent = pattern(kNum * kCopyBytes, 13);
   Bytes back(sent.size());
   for (const bool later : {false, true}) {
     emulator.fail_calls("cuMemHostRegister", CUDA_ERROR_OUT_OF_MEMORY);
@@ -140,7 +140,7 @@ TEST_F(LongPageableCopies, WaitForNoWorkOfTheirStreamIfTheRingCanPinNoMemory) {
   if (!driver().emulated()) GTEST_SKIP() << "a real driver can't be made to fail";
   constexpr std::size_t kStagedByDriver = 60 * kKiB;  // the driver reads so much at once
   const CUdeviceptr device = device_memory(kNum * kCopyBytes);
-  const Bytes sent = random_bytes(kNum * kCopyBytes, 15);
+  const Bytes sent = pattern(kNum * kCopyBytes, 15);
   Bytes source = sent;
   const CUstream own = stream();
   std::vector<ManyCopy> copies = up(device, source);
@@ -168,7 +168,7 @@ TEST_F(LongPageableCopies, WaitForNoWorkOfTheirStreamIfTheRingCanPinNoMemory) {
 TEST_F(LongPageableCopies, WhoseRingFailsSayThatAllTargetsAreUndefined) {
   if (!driver().emulated()) GTEST_SKIP() << "a real driver can't be made to fail";
   const CUdeviceptr device = device_memory(kNum * kCopyBytes);
-  const Bytes sent = random_bytes(kNum * kCopyBytes, 14);
+  const Bytes sent = pattern(kNum * kCopyBytes, 14);
   const isthmus::test::EmulatorControls emulator(driver());
   const auto message_of_failed = [&](auto copy) {
     emulator.fail_call("cuMemcpyBatchAsync", 1, CUDA_ERROR_ECC_UNCORRECTABLE);

@@ -128,7 +128,7 @@ TEST_F(RepeatedCopies, OfTheDevicesMemoryBringWhatIsThereNowAndAreAllCounted) {
   Bytes target(kBytes);
   ASSERT_EQ(transfers().explain(target.data(), to_pointer(device), kBytes).path, CopyPath::driver);
   for (unsigned round = 0; round < 50; ++round) {
-    const Bytes bytes = random_bytes(kBytes, round);
+    const Bytes bytes = pattern(kBytes, round);
     send_to_device(device, bytes);
     transfers().copy(target.data(), to_pointer(device), kBytes);
     ASSERT_EQ(target, bytes) << "round " << round;
@@ -141,7 +141,7 @@ TEST_F(RepeatedCopies, OfPinnedMemoryBringWhatIsThereNowAndAreAllCounted) {
   auto* const source = pinned_memory<std::uint8_t>(kBytes);
   ASSERT_EQ(transfers().explain(to_pointer(device), source, kBytes).path, CopyPath::driver);
   for (unsigned round = 0; round < 50; ++round) {
-    const Bytes bytes = random_bytes(kBytes, round);
+    const Bytes bytes = pattern(kBytes, round);
     std::copy(bytes.begin(), bytes.end(), source);
     transfers().copy(to_pointer(device), source, kBytes);
     ASSERT_EQ(on_device(device, kBytes), bytes) << "round " << round;

@@ -21,7 +21,7 @@ protected:
       const std::size_t size_bytes = num_items * item_bytes;
       const CUdeviceptr device = device_memory(2 * size_bytes);
       const auto dense = static_cast<std::ptrdiff_t>(item_bytes);
-      const Bytes sent = random_bytes(size_bytes + 1, 3);
+      const Bytes sent = pattern(size_bytes + 1, 3);
       Bytes back(size_bytes + 2);
       void* const there = to_pointer(device);
       transfers().copy_strided(
@@ -40,7 +40,7 @@ TEST_F(StridedCopies, ReadASourceWhoseSlicesLieInOnePlace) {
   constexpr std::size_t kSliceBytes = 4 * kRowBytes;
   const CUdeviceptr source = device_memory(4 * kSliceBytes);
   const CUdeviceptr target = device_memory(2 * kSliceBytes);
-  const Bytes sent = random_bytes(4 * kSliceBytes, 1);
+  const Bytes sent = pattern(4 * kSliceBytes, 1);
   upload(source, sent);
   // Every other row, for both slices.
   transfers().copy_strided({to_pointer(target),
@@ -74,7 +74,7 @@ void expect_items_there_and_back(Transfers& transfers, CUdeviceptr device, const
 TEST_F(StridedCopies, TakeItemsThatAreLongerThanAPiece) {
   for (const std::size_t item_bytes : {6 * kMiB, 5 * kMiB + 8, 5 * kMiB + 1}) {
     const CUdeviceptr device = device_memory(2 * item_bytes + 24);
-    expect_items_there_and_back(transfers(), device, random_bytes(2 * item_bytes, 2), 24);
+    expect_items_there_and_back(transfers(), device, pattern(2 * item_bytes, 2), 24);
   }
 }
 
@@ -130,7 +130,7 @@ TEST_F(StridedCopies, TakeEightDimensionsOfItemsThatArentWords) {
       apart[i] = std::exchange(apart_bytes, 3 * apart_bytes);
     }
     const CUdeviceptr device = device_memory(static_cast<std::size_t>(apart_bytes));
-    const Bytes sent = random_bytes(static_cast<std::size_t>(dense_bytes), 4);
+    const Bytes sent = pattern(static_cast<std::size_t>(dense_bytes), 4);
     Bytes back(sent.size());
     void* const there = to_pointer(device);
     transfers().copy_strided({there, sent.data(), item_bytes, shape, apart, dense});
@@ -149,7 +149,7 @@ TEST_F(StridedCopies, TakeEightDimensionsOfItemsThatArentWords) {
 TEST_F(StridedCopies, OfPageableMemoryDontWaitForWhatComesIntoTheStreamLater) {
   if (!driver().emulated()) GTEST_SKIP() << "only the emulated driver logs calls";
   const CUdeviceptr device = device_memory(4 * kMiB);
-  const Bytes host = random_bytes(2 * kMiB, 5);
+  const Bytes host = pattern(2 * kMiB, 5);
   const StridedCopy columns{to_pointer(device), host.data(), 4, {host.size() / 4}, {8}, {4}};
   CopyOptions options;
   options.stream = reinterpret_cast<std::uintptr_t>(stream());
@@ -167,7 +167,7 @@ TEST_F(StridedCopies, OfPageableMemoryDontWaitForWhatComesIntoTheStreamLater) {
 TEST_F(StridedCopies, SayOnceWhatAFailureLeavesUndefined) {
   if (!driver().emulated()) GTEST_SKIP() << "only the emulated driver fails when asked to";
   const CUdeviceptr device = device_memory(4 * kMiB);
-  const Bytes host = random_bytes(2 * kMiB, 6);
+  const Bytes host = pattern(2 * kMiB, 6);
   const StridedCopy columns{to_pointer(device), host.data(), 4, {host.size() / 4}, {8}, {4}};
   transfers().copy_strided(columns);
   const isthmus::test::EmulatorControls emulator(driver());

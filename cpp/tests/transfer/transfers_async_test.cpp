@@ -11,7 +11,7 @@ class AsyncCopy : public TransfersUnderTest, public testing::WithParamInterface<
 
 TEST_P(AsyncCopy, LetsItsSourceBeChangedAtOnce) {
   const CUdeviceptr device = device_memory(GetParam());
-  Bytes source = random_bytes(GetParam(), 1);
+  Bytes source = pattern(GetParam(), 1);
   const Bytes sent = source;
   CopyFuture future =
       transfers().copy_async(to_pointer(device), source.data(), source.size(), in(stream()));
@@ -25,7 +25,7 @@ TEST_P(AsyncCopy, IsFollowedByTheWorkOfItsStream) {
   const CUdeviceptr device = device_memory(GetParam());
   const CUdeviceptr copy = device_memory(GetParam());
   const CUstream own = stream();
-  const Bytes source = random_bytes(GetParam(), 2);
+  const Bytes source = pattern(GetParam(), 2);
   transfers().copy_async(to_pointer(device), source.data(), source.size(), in(own));
   driver().call(symbol::memcpy_dtod_async)(copy, device, source.size(), own);
   synchronize(own);
@@ -35,7 +35,7 @@ TEST_P(AsyncCopy, IsFollowedByTheWorkOfItsStream) {
 TEST_P(AsyncCopy, ToPageableMemoryIsCompleteAfterWaiting) {
   const CUdeviceptr device = device_memory(GetParam());
   const CUstream own = stream();
-  const Bytes bytes = random_bytes(GetParam(), 3);
+  const Bytes bytes = pattern(GetParam(), 3);
   send_to_device(device, bytes);
   Bytes target(GetParam());
   transfers().copy_async(target.data(), to_pointer(device), target.size(), in(own)).wait();
@@ -44,7 +44,7 @@ TEST_P(AsyncCopy, ToPageableMemoryIsCompleteAfterWaiting) {
 
 TEST_P(AsyncCopy, FromASourceThatIsReadLaterIsCompleteAfterWaiting) {
   const CUdeviceptr device = device_memory(GetParam());
-  const Bytes bytes = random_bytes(GetParam(), 4);
+  const Bytes bytes = pattern(GetParam(), 4);
   transfers()
       .copy_async(to_pointer(device), bytes.data(), bytes.size(), in(stream()), SourceOrder::stream)
       .wait();
@@ -142,7 +142,7 @@ TEST_F(Asynchronous, CopiesAreAskedAboutAndWaitedForBesideACapture) {
 
 TEST_F(Asynchronous, CopiesAreBegunBesideACapture) {
   const CUdeviceptr device = device_memory(kMiB);
-  const Bytes bytes = random_bytes(kMiB, 8);
+  const Bytes bytes = pattern(kMiB, 8);
   Bytes target(kMiB);
   const CUstream own = stream();
   GlobalCapture capture(driver(), stream());
@@ -154,7 +154,7 @@ TEST_F(Asynchronous, CopiesAreBegunBesideACapture) {
 
 TEST_F(Asynchronous, BlockingCopiesAreMadeBesideACaptureEachWay) {
   const CUdeviceptr device = device_memory(kMiB);
-  const Bytes bytes = random_bytes(kMiB, 9);
+  const Bytes bytes = pattern(kMiB, 9);
   const CUstream own = stream();
   for (const char* const path : {"driver", "staged", "registered", ""}) {
     SCOPED_TRACE(path);
@@ -171,7 +171,7 @@ TEST_F(Asynchronous, BlockingCopiesAreMadeBesideACaptureEachWay) {
 
 TEST_F(Asynchronous, CopiesTakeThePathThatTheyName) {
   const CUdeviceptr device = device_memory(kMiB);
-  const Bytes bytes = random_bytes(kMiB, 10);
+  const Bytes bytes = pattern(kMiB, 10);
   for (const CopyPath path :
        {CopyPath::window, CopyPath::driver, CopyPath::staged, CopyPath::registered}) {
     for (const SourceOrder order : {SourceOrder::call, SourceOrder::stream}) {
@@ -235,7 +235,7 @@ TEST_F(Asynchronous, ACopyWhoseEndTheDriverCannotTellNeverEnds) {
 
 TEST_F(Asynchronous, CopiesGoOnWithoutTheirFutureAndEndBeforeTheirTransfersDo) {
   const CUdeviceptr device = device_memory(kMiB);
-  const Bytes bytes = random_bytes(kMiB, 5);
+  const Bytes bytes = pattern(kMiB, 5);
   transfers().copy_async(to_pointer(device), bytes.data(), bytes.size(), {}, SourceOrder::stream);
   drop_transfers();
   EXPECT_EQ(on_device(device, bytes.size()), bytes);

@@ -19,7 +19,7 @@ TEST_P(Path, CarriesBytesBothWaysAndTouchesNoOthers) {
   for (const std::size_t size_bytes : kSizes) {
     for (const std::size_t offset : kOffsets) {
       fill(device, size_bytes + 2 * kGuardBytes, kGuard);
-      const Bytes source = random_bytes(size_bytes + offset, static_cast<unsigned>(size_bytes));
+      const Bytes source = pattern(size_bytes + offset, static_cast<unsigned>(size_bytes));
       const CUdeviceptr target = device + kGuardBytes + offset;
       transfers().copy(to_pointer(target), source.data() + offset, size_bytes, by(GetParam()));
       const Bytes around = on_device(target - kGuardBytes, size_bytes + kGuardBytes + 64);
@@ -37,7 +37,7 @@ TEST_P(Path, CarriesBytesBothWaysAndTouchesNoOthers) {
 
 TEST_P(Path, IsCountedWithItsBytesAndTime) {
   const CUdeviceptr device = device_memory(kMiB);
-  upload(device, random_bytes(5000, 1), by(GetParam()));
+  upload(device, pattern(5000, 1), by(GetParam()));
   download(device, 1000, by(GetParam()));
   for (const PathUse& use : transfers().stats()) {
     const bool taken = name_of(use.path) == GetParam();
@@ -50,7 +50,7 @@ TEST_P(Path, IsCountedWithItsBytesAndTime) {
 TEST_P(Path, BeginsAfterTheWorkOfItsStream) {
   const CUdeviceptr device = device_memory(kMiB);
   const CUstream busy = stream();
-  const Bytes bytes = random_bytes(4096, 3);
+  const Bytes bytes = pattern(4096, 3);
   contract::Gate held = gate();
   held.hold(busy);
   driver().call(symbol::memset_d8_async)(device, kGuard, bytes.size(), busy);
@@ -78,7 +78,7 @@ using Chosen = TransfersUnderTest;
 TEST_F(Chosen, CarriesEverySizeBothWays) {
   const CUdeviceptr device = device_memory(8 * kMiB);
   for (std::size_t size_bytes = 1; size_bytes <= 8 * kMiB; size_bytes = size_bytes * 3 + 1) {
-    const Bytes source = random_bytes(size_bytes, static_cast<unsigned>(size_bytes));
+    const Bytes source = pattern(size_bytes, static_cast<unsigned>(size_bytes));
     upload(device, source);
     ASSERT_EQ(on_device(device, size_bytes), source) << size_bytes;
     ASSERT_EQ(download(device, size_bytes), source) << size_bytes;
@@ -88,7 +88,7 @@ TEST_F(Chosen, CarriesEverySizeBothWays) {
 TEST_F(Chosen, CarriesPinnedMemoryToo) {
   const CUdeviceptr device = device_memory(kMiB);
   auto* const pinned = pinned_memory(kMiB);
-  const Bytes bytes = random_bytes(kMiB, 9);
+  const Bytes bytes = pattern(kMiB, 9);
   std::memcpy(pinned, bytes.data(), kMiB);
   transfers().copy(to_pointer(device), pinned, kMiB);
   std::memset(pinned, 0, kMiB);
@@ -98,7 +98,7 @@ TEST_F(Chosen, CarriesPinnedMemoryToo) {
 
 TEST_F(Chosen, CarriesMemoryOfWhichOnlyTheFirstPartIsPinned) {
   const CUdeviceptr device = device_memory(8 * kMiB);
-  Bytes bytes = random_bytes(8 * kMiB, 10);
+  Bytes bytes = pattern(8 * kMiB, 10);
   std::uint8_t* const page =
       bytes.data() + (4096 - reinterpret_cast<std::uintptr_t>(bytes.data()) % 4096);
   const std::size_t size_bytes = 6 * kMiB;
@@ -118,7 +118,7 @@ TEST_F(Chosen, CarriesMemoryOfWhichOnlyTheFirstPartIsPinned) {
 TEST_F(Chosen, CopiesFromOneBufferOfADeviceToAnother) {
   const CUdeviceptr first = device_memory(kMiB);
   const CUdeviceptr second = device_memory(kMiB);
-  const Bytes bytes = random_bytes(kMiB, 4);
+  const Bytes bytes = pattern(kMiB, 4);
   send_to_device(first, bytes);
   transfers().copy(to_pointer(second), to_pointer(first), kMiB);
   EXPECT_EQ(on_device(second, kMiB), bytes);
@@ -127,7 +127,7 @@ TEST_F(Chosen, CopiesFromOneBufferOfADeviceToAnother) {
 TEST_F(Chosen, PathIsTheOneThatExplainNamed) {
   const CUdeviceptr device = device_memory(4 * kMiB);
   for (const std::size_t size_bytes : {std::size_t{256 * kKiB}, 4 * kMiB}) {
-    const Bytes bytes = random_bytes(size_bytes, 5);
+    const Bytes bytes = pattern(size_bytes, 5);
     const CopyPlan plan = transfers().explain(to_pointer(device), bytes.data(), size_bytes);
     const bool window = plan.path == CopyPath::window || plan.path == CopyPath::window_threads;
     if (window) continue;  // opened only once it has paid: see the windows' own tests
@@ -187,7 +187,7 @@ protected:
 
   static constexpr std::size_t kBytes = 16 * kMiB;
   CUdeviceptr device_ = 0;
-  Bytes bytes_ = random_bytes(kBytes, 6);
+  Bytes bytes_ = pattern(kBytes, 6);
   std::optional<isthmus::test::EmulatorControls> emulator_;
 };
 

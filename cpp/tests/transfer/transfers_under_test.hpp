@@ -94,15 +94,6 @@ protected:
     options.stream = reinterpret_cast<std::uintptr_t>(stream);
     return options;
   }
-  static Bytes random_bytes(std::size_t size_bytes, unsigned seed) {
-    Bytes bytes(size_bytes);
-    std::uint32_t state = seed * 2654435761u + 1;
-    for (std::uint8_t& byte : bytes) {
-      state = state * 1664525u + 1013904223u;
-      byte = static_cast<std::uint8_t>(state >> 24U);
-    }
-    return bytes;
-  }
 
 private:
   std::optional<Transfers> transfers_;

@@ -42,7 +42,7 @@ TEST_F(SmallCopies, GoByTheDriverUntilAWindowPays) {
   EXPECT_GT(num_copies(CopyPath::window), 1u);
   EXPECT_EQ(num_copies(CopyPath::window_threads), 0u);
   EXPECT_GT(transfers().windows().mapped_bytes(0), 0u);
-  const Bytes last = random_bytes(64, 7);
+  const Bytes last = pattern(64, 7);
   upload(device + 100, last);
   EXPECT_EQ(on_device(device + 100, last.size()), last);
   EXPECT_EQ(download(device + 100, last.size()), last);
@@ -115,7 +115,7 @@ TEST_F(SmallCopies, NeverReachTheBufferThatHadTheAddressBefore) {
     CUdeviceptr device = 0;
     driver().call(symbol::mem_alloc)(&device, 2 * kMiB);
     upload_often(device, 200);
-    const Bytes bytes = random_bytes(64, static_cast<unsigned>(round));
+    const Bytes bytes = pattern(64, static_cast<unsigned>(round));
     upload(device + 8, bytes);
     ASSERT_EQ(on_device(device + 8, bytes.size()), bytes);
     driver().call(symbol::mem_free)(device);
@@ -136,7 +136,7 @@ TEST_F(SmallCopies, OfManyThreadsAreAllRight) {
     threads.emplace_back([&, index] {
       const CUdeviceptr own = device + index * 4096;
       for (unsigned round = 0; round < 50; ++round) {
-        const Bytes bytes = random_bytes(1 + 37 * round, index * 1000 + round);
+        const Bytes bytes = pattern(1 + 37 * round, index * 1000 + round);
         upload(own, bytes);
         if (download(own, bytes.size()) != bytes) ++num_wrong;
       }

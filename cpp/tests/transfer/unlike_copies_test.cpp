@@ -17,7 +17,7 @@ TEST_F(CopiesOfOneCall, OfManyBuffersInAnyOrderArriveInTheirs) {
   constexpr std::size_t kCopiesOfEach = 3;
   constexpr std::size_t kStep = 37;  // has no divisor in common with their number
   constexpr std::size_t kSize = kCopiesOfEach * kKiB;
-  const Bytes sent = random_bytes(kNumBuffers * kSize, 5);
+  const Bytes sent = pattern(kNumBuffers * kSize, 5);
   auto* const host = reinterpret_cast<std::byte*>(pinned_memory(sent.size()));
   std::memcpy(host, sent.data(), sent.size());
   std::vector<CUdeviceptr> buffers;

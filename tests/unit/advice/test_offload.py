@@ -82,7 +82,9 @@ def test_the_smallest_size_that_pays_is_on_the_right_side() -> None:
     assert scaled_size(advice.computation, 0.5) == 32 * MIB + 2
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize(
+    "seed", [*range(15), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(15, 60))]
+)
 def test_times_and_bytes_agree(seed: int) -> None:
     """What pays now pays from at most this many times, and from at most these bytes on."""
     draw = random.Random(seed)  # noqa: S311 - not a secret

@@ -48,7 +48,7 @@ def test_a_loss_of_a_tenth_of_pinned_bandwidth_is_found_if_processes_differ_by_h
     None
 ):
     chance = random.Random(16)  # noqa: S311 - no secret
-    for _ in range(100):
+    for _ in range(40):
         before = repeated(chance, Noise(processes=0.005))
         after = repeated(chance, Noise(processes=0.005), slower=1 / 0.9)
         found = {j.family.name: j.verdict for j in compare(before, after).judgements}

@@ -64,6 +64,7 @@ class KillsAWorker:
         self._nodes.forget(question)
 
 
+@pytest.mark.long
 @pytest.mark.native
 def test_a_worker_that_is_killed_is_a_result_and_the_other_goes_on(tmp_path: Path) -> None:
     with local_nodes(2) as nodes:
@@ -115,6 +116,7 @@ class OddNodes(DaskNodes):
         return super().called(node, function, text)
 
 
+@pytest.mark.long
 @pytest.mark.native
 def test_a_gpu_that_vanishes_is_wrong_and_a_driver_without_one_is_a_dead_node(
     tmp_path: Path,

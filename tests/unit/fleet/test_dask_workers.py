@@ -30,7 +30,6 @@ pytestmark = pytest.mark.native
 BASE = Base(workload="bfs", machine="paper-gtx480", policy="ranges", seed=0, settings={})
 AXES = ["policy=ranges,tree,bitmap,whole-page", "link.bandwidth=1GB/s..32GB/s", "seed=0..2"]
 POINTS = build_points(BASE, points(read_axes(AXES)))
-KILLS = 10
 
 
 class Silent:
@@ -39,10 +38,11 @@ class Silent:
 
 
 class Killer:
-    """Kills a worker after every few points, until it has done so ten times."""
+    """Kills a worker after every few points, until it has done so as often as it should."""
 
-    def __init__(self, client: Any) -> None:  # noqa: ANN401 - Dask's classes have no types
+    def __init__(self, client: Any, times: int) -> None:  # noqa: ANN401 - Dask's have no types
         self._client = client
+        self._times = times
         self._chance = random.Random(21)  # noqa: S311 - no secret
         self._last = 0
         self.killed: set[int] = set()
@@ -50,7 +50,7 @@ class Killer:
     def point_finished(self, num_finished: int, total: int, point: SweepPoint, row: Row) -> None:
         del total, point
         assert row["error"] is None
-        if len(self.killed) == KILLS or num_finished - self._last < 3:
+        if len(self.killed) == self._times or num_finished - self._last < 3:
             return
         # One that is just being started again is left alone: Dask would not try it once more.
         here = self._client.nthreads()
@@ -63,10 +63,12 @@ class Killer:
             self._last = num_finished
 
 
-def sweep(path: Path, runner: PointRunner, observer: Silent | Killer) -> Outcome:
-    store = SweepStore(path, "this", [point.key for point in POINTS])
+def sweep(
+    path: Path, swept: list[SweepPoint], runner: PointRunner, observer: Silent | Killer
+) -> Outcome:
+    store = SweepStore(path, "this", [point.key for point in swept])
     with store:
-        return run_sweep(POINTS, store, runner=runner, observer=observer, should_stop=lambda: False)
+        return run_sweep(swept, store, runner=runner, observer=observer, should_stop=lambda: False)
 
 
 def elsewhere(workers: DaskWorkers, say: Callable[[str], None]) -> Elsewhere:
@@ -81,19 +83,24 @@ def elsewhere(workers: DaskWorkers, say: Callable[[str], None]) -> Elsewhere:
     return Elsewhere(spread)
 
 
-def test_ten_workers_are_killed_and_the_file_has_the_same_bytes(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kills", "swept"), [(1, POINTS[:12]), pytest.param(10, POINTS, marks=pytest.mark.long)]
+)
+def test_workers_are_killed_and_the_file_has_the_same_bytes(
+    tmp_path: Path, kills: int, swept: list[SweepPoint]
+) -> None:
     here, there = tmp_path / "here.parquet", tmp_path / "there.parquet"
-    sweep(here, Threads(Library().run, 2), Silent())
+    sweep(here, swept, Threads(Library().run, 2), Silent())
     said: list[str] = []
     with local_client(2) as client:
-        killer = Killer(client)
+        killer = Killer(client, kills)
         runner = elsewhere(DaskWorkers(client, run_texts, said.append), said.append)
-        outcome = sweep(there, runner, killer)
-    assert (outcome.num_finished, outcome.num_failed) == (len(POINTS), 0)
-    assert len(killer.killed) == KILLS
+        outcome = sweep(there, swept, runner, killer)
+    assert (outcome.num_finished, outcome.num_failed) == (len(swept), 0)
+    assert len(killer.killed) == kills
     assert [line for line in said if not line.startswith("lost: ")] == []
     # One that was killed before it was asked had no work to lose.
-    assert KILLS // 2 <= len(said) <= KILLS
+    assert kills // 2 <= len(said) <= kills
     assert there.read_bytes() == here.read_bytes()
 
 

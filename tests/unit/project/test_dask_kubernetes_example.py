@@ -181,6 +181,7 @@ def answer_of(port: int, page: str) -> tuple[int, bytes]:
         return answer.status, answer.read()
 
 
+@pytest.mark.long
 @pytest.mark.native
 def test_its_programs_find_each_other_and_a_client_measures_and_http_says_health_alone(
     cluster: Spec, tmp_path: Path

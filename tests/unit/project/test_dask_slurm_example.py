@@ -78,6 +78,7 @@ def lines(path: Path) -> list[str]:
     return path.read_text("utf-8").splitlines() if path.exists() else []
 
 
+@pytest.mark.long
 @pytest.mark.native
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_a_node_of_slurm_joins_by_tls_and_is_measured_and_its_job_ends_with_the_cluster(
@@ -146,7 +147,16 @@ def test_where_there_is_no_slurm_nothing_is_started(slurm: dict[str, str], tmp_p
     assert done.err.startswith("there is no sbatch here: ")
 
 
-@pytest.mark.parametrize("lost", ["require-encryption: true", "ca-file", "scheduler", "client"])
+@pytest.mark.parametrize(
+    "lost",
+    [
+        "require-encryption: true",
+        *(
+            pytest.param(name, marks=pytest.mark.long)
+            for name in ("ca-file", "scheduler", "client")
+        ),
+    ],
+)
 def test_without_a_certificate_or_where_traffic_may_be_plain_nothing_listens(
     slurm: dict[str, str], tmp_path: Path, lost: str
 ) -> None:

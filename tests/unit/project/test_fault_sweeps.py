@@ -17,20 +17,16 @@ _OPERATIONS = [
     "small_copy",
     "items_with_gaps",
     "copy_async",
-    "many_copies",
     "part_of_an_array",
     "watched_copy",
     "dropped_copy",
-    "paged",
-    "budgeted",
-    "pinned",
     "window",
     "safetensors",
-    "saving",
-    "new_transfers",
     "explain",
     "trim",
 ]
+# They make many calls, or take long for each.
+_LONG = ["many_copies", "paged", "budgeted", "pinned", "saving", "new_transfers"]
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +38,9 @@ def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.skipif(not _FAULTS.exists(), reason="what refuses calls is built by `make test-cpp`")
-@pytest.mark.parametrize("operation", _OPERATIONS)
+@pytest.mark.parametrize(
+    "operation", [*_OPERATIONS, *(pytest.param(name, marks=pytest.mark.long) for name in _LONG)]
+)
 def test_every_failing_call_ends_as_documented_and_leaves_nothing_behind(
     operation: str, profile: Path, tmp_path: Path
 ) -> None:

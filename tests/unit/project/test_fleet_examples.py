@@ -36,6 +36,7 @@ def run(name: str, *arguments: str, **environment: str) -> Outcome:
     return run_process(["/bin/sh", str(EXAMPLES / name), *arguments], environment)
 
 
+@pytest.mark.long
 @pytest.mark.native
 def test_a_job_of_slurm_measures_every_node_and_names_the_one_that_is_silent(
     cluster: dict[str, str], tmp_path: Path

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,7 @@ def includes(path: Path) -> list[str]:
     return re.findall(r'^\s*#include\s+[<"]([^>"]+)[>"]', path.read_text("utf-8"), re.MULTILINE)
 
 
+@cache
 def imports(path: Path) -> set[str]:
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):

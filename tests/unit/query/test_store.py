@@ -129,11 +129,11 @@ def test_runs_that_arrive_are_not_read_again(folder: Path, read: list[str]) -> N
 
 
 def test_many_small_files_become_few(folder: Path) -> None:
-    for number in range(60):
+    for number in range(25):
         path = folder / f"n{number:02}.json"
         Store(folder).append([(path, write(path, f"n{number:02}"))])
         assert len(stored(folder)) <= 10
-    assert len(ids(find(folder))) == 63
+    assert len(ids(find(folder))) == 28
 
 
 def test_what_the_files_no_longer_say_goes_from_the_store(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -118,16 +119,21 @@ PAGES: dict[str, Callable[[int], str]] = {
 }
 
 
+@cache
+def page(name: str, width: int) -> str:
+    return PAGES[name](width)
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_what_commands_print_is_as_reviewed(golden: Golden, width: int) -> None:
-    sections = [f"$ isthmus {name}\n{page(width)}" for name, page in PAGES.items()]
+    sections = [f"$ isthmus {name}\n{page(name, width)}" for name in PAGES]
     golden(f"terminal_{width}.text", "\n".join(sections))
 
 
 @pytest.mark.parametrize("width", [*WIDTHS, 45, 200])
 @pytest.mark.parametrize("name", PAGES)
 def test_no_line_is_wider_than_the_terminal_and_nothing_is_elided(name: str, width: int) -> None:
-    text = PAGES[name](width)
+    text = page(name, width)
     # What is pasted into a shell stays on one line.
     lines = [line for line in text.splitlines() if "-> export" not in line]
     assert max(map(len, lines)) <= width
@@ -136,8 +142,8 @@ def test_no_line_is_wider_than_the_terminal_and_nothing_is_elided(name: str, wid
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_narrow_terminal_shows_every_word_that_a_wide_one_shows(name: str) -> None:
-    wide = PAGES[name](1000).split()
-    narrow = {word.rstrip(":") for word in PAGES[name](60).split()}
+    wide = page(name, 1000).split()
+    narrow = {word.rstrip(":") for word in page(name, 60).split()}
     assert {word.rstrip(":") for word in wide if len(word) <= 56} <= narrow
 
 

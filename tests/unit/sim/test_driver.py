@@ -16,7 +16,7 @@ from isthmus.report.format import Format
 from isthmus.run.model import Run
 from isthmus.run.reading import parse_run, read_run
 from isthmus.sim.driver.as_text import Comparison, comparison_text, geometric_error
-from isthmus.sim.driver.fitting import Compared, Fit, compared, fitted
+from isthmus.sim.driver.fitting import Compared, compared, fitted
 from isthmus.sim.driver.measured import (
     FAULT_PAGES,
     PREDICTED,
@@ -50,11 +50,6 @@ def document() -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def h100(document: dict[str, Any]) -> Run:
     return run_of(document)
-
-
-@pytest.fixture(scope="module")
-def h100_fit(h100: Run) -> Fit:
-    return fitted(points_of(h100), load_machine("h100-pcie5"))
 
 
 @pytest.fixture(scope="module")
@@ -163,13 +158,16 @@ def test_a_driver_without_a_first_cost_gets_none() -> None:
     assert fit.machine.faults.first < US // 100
 
 
-def test_an_h100_is_predicted_within_a_tenth_where_the_fit_saw_nothing(h100_fit: Fit) -> None:
-    held = [one for one in h100_fit.compared if one.held_back and one.point.access is Access.READ]
-    assert [one.point.size_bytes // MIB for one in held] == [16, 512]
-    assert geometric_error(held) < 0.1
+def test_reads_of_an_h100_are_predicted_within_a_tenth_where_the_fit_saw_nothing(h100: Run) -> None:
+    """The machine is that fit: a long test makes it again."""
+    reads = [one for one in points_of(h100) if one.access is Access.READ]
+    held = [one for one in reads if one.size_bytes // MIB in {16, 512}]
+    assert geometric_error(compared(held, load_machine("h100-pcie5"))) < 0.1
 
 
-@pytest.mark.parametrize(("gpu", "run"), [("h100", RUN), ("h200", H200_RUN)])
+@pytest.mark.parametrize(
+    ("gpu", "run"), [("h100", RUN), pytest.param("h200", H200_RUN, marks=pytest.mark.long)]
+)
 def test_prefetches_are_predicted_within_a_tenth_where_the_fit_saw_nothing(
     gpu: str, run: Path
 ) -> None:
@@ -275,8 +273,13 @@ def test_one_prefetch_tells_two_costs_not_apart() -> None:
     assert fit.compared[-1].held_back
 
 
-def test_the_machines_that_come_with_isthmus_are_these_fits(h100_fit: Fit, h200: Run) -> None:
+@pytest.mark.long
+def test_the_machines_that_come_with_isthmus_are_these_fits(h100: Run, h200: Run) -> None:
+    h100_fit = fitted(points_of(h100), load_machine("h100-pcie5"))
     assert h100_fit.machine.faults == load_machine("h100-pcie5").faults
+    held = [one for one in h100_fit.compared if one.held_back and one.point.access is Access.READ]
+    assert [one.point.size_bytes // MIB for one in held] == [16, 512]
+    assert geometric_error(held) < 0.1
     h200_fit = fitted(points_of(h200), load_machine("h200-pcie5"))
     assert h200_fit.machine.faults == load_machine("h200-pcie5").faults
     held = [one for one in h200_fit.compared if one.held_back and one.point.access is Access.READ]
@@ -299,6 +302,7 @@ def test_no_fit_sees_a_read_at_random() -> None:
     assert beside.compared[-1].held_back
 
 
+@pytest.mark.long
 def test_reads_at_random_follow_from_the_same_hours_reads_in_order(
     h200: Run, h200_random: Run
 ) -> None:
@@ -357,13 +361,14 @@ def test_a_link_of_points_is_written_too() -> None:
     assert parse_machine(machine_text(changed, []).encode(), "costs") == changed
 
 
-def test_a_fitted_machine_says_what_it_was_fitted_to(h100: Run, h100_fit: Fit) -> None:
-    machine = named_after(h100_fit.machine, Path("mine.toml"), h100)
-    text = fitted_machine_text(machine, h100, h100_fit)
+def test_a_fitted_machine_says_what_it_was_fitted_to(h100: Run) -> None:
+    fit = fitted(points_by(machine_with(12 * US, 150 * US, US // 4)), load_machine("h100-pcie5"))
+    machine = named_after(fit.machine, Path("mine.toml"), h100)
+    text = fitted_machine_text(machine, h100, fit)
     assert parse_machine(text.encode(), "mine") == machine
     assert machine.name == "mine"
     assert h100.run.id in text
-    assert "16 MiB: +0.1% (held back)" in text
+    assert "2 MiB: +0.0% (held back)" in text
 
 
 def test_tables_fit_80_columns_and_name_what_is_modelled(h100: Run) -> None:

@@ -31,6 +31,7 @@ from isthmus.sim.paper.studies import (
     evaluation,
 )
 from isthmus.sim.paper.targets import TARGETS, Verdict
+from isthmus.sim.points import SweepPoint
 from isthmus.sim.running import simulate
 from isthmus.sim.store import Row
 
@@ -244,9 +245,13 @@ def test_pictures_are_drawn_in_four_formats_and_say_that_they_are_modelled(
 
 
 @pytest.fixture(scope="module")
-def grid() -> list[Combination]:
+def points() -> list[SweepPoint]:
+    return grid_points()
+
+
+@pytest.fixture(scope="module")
+def grid(points: list[SweepPoint]) -> list[Combination]:
     """Every run takes as long: but those with merged requests half, and 1.4 GHz a tenth."""
-    points = grid_points()
     made = {}
     for point in points:
         setup = point.setup
@@ -257,8 +262,7 @@ def grid() -> list[Combination]:
     return combinations(points, made)
 
 
-def test_the_grid_has_every_combination_once() -> None:
-    points = grid_points()
+def test_the_grid_has_every_combination_once(points: list[SweepPoint]) -> None:
     assert len({point.key for point in points}) == len(points)
     # Where local memory is, and what the CPU does, makes a difference to programs that have it.
     programs = len(PROGRAMS) + len(RODINIA)
@@ -274,7 +278,13 @@ def test_the_grid_has_every_combination_once() -> None:
 
 
 @pytest.mark.native
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(name, marks=() if name in {"bfs", LOCAL_PROGRAMS[0]} else pytest.mark.long)
+        for name in PROGRAMS
+    ],
+)
 def test_programs_with_local_memory_are_known(program: str) -> None:
     copied = [
         simulate(program, policy="programmer", settings={"options.programmer_data": data})

@@ -72,7 +72,7 @@ def test_every_kernel_file_is_compiled_here() -> None:
     assert set(KERNELS) == set(ENTRIES)
 
 
-@pytest.mark.parametrize("architecture", ["sm_75", "sm_90"])
+@pytest.mark.parametrize("architecture", ["sm_75", pytest.param("sm_90", marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", ENTRIES)
 def test_a_kernel_compiles_for_a_gpu(name: str, architecture: str) -> None:
     source = HEAD.format(kernel=KERNELS[name]) + "".join(

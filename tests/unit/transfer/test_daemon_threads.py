@@ -56,7 +56,17 @@ _IN_A_LOOP = {
 }
 
 
-@pytest.mark.parametrize("what", _IN_A_LOOP)
+# Each starts three processes.
+_LONG = {
+    *("small copies", "long copies", "waiting for copies", "strided copies"),
+    *("refused copies", "allocations", "measuring"),
+}
+
+
+@pytest.mark.parametrize(
+    "what",
+    [pytest.param(what, marks=pytest.mark.long if what in _LONG else ()) for what in _IN_A_LOOP],
+)
 def test_a_daemon_thread_does_not_end_the_process(what: str) -> None:
     code = _LOOPING.format(tests=str(Path(__file__).parents[2]), what=_IN_A_LOOP[what])
     for _ in range(3):  # one of them may end between two calls
