@@ -40,7 +40,6 @@ CHUNK_BYTES = 16 << 10
 # Ways to compile the kernels; the first is the usual one.
 BUILDS = {
     "": (),
-    "look at valid": ("-DISTHMUS_PAGED_LOOK_AT_VALID",),
     "for 32 warps": ("-DISTHMUS_BLOCKS=4",),
     "misses inlined, for 32 warps": ("-DISTHMUS_PAGED_INLINE_MISSES", "-DISTHMUS_BLOCKS=4"),
 }

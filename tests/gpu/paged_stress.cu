@@ -23,8 +23,8 @@ __device__ unsigned mixed(ull x) {
 // Random loads and stores. Items with even indices are never stored, and all lanes load them. Each
 // other item belongs to one lane, which stores it to `reference` too. Neighbours of a unit belong to
 // lanes of other blocks, so that all that is done to a unit is done at once.
-extern "C" __global__ void stress(const paged_map* map, unsigned* reference, ull seed,
-                                  unsigned rounds, ull* wrong) {
+extern "C" __global__ void __launch_bounds__(1024)
+    stress(const paged_map* map, unsigned* reference, ull seed, unsigned rounds, ull* wrong) {
   paged_array<unsigned> array(*map);
   const ull lane = blockIdx.x * ull(blockDim.x) + threadIdx.x;
   const ull num_lanes = ull(gridDim.x) * blockDim.x, num_pairs = array.size() / 2;

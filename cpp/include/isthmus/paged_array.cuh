@@ -26,7 +26,9 @@ struct paged_span {
   T* data;
   unsigned long long count;
 
-  ISTHMUS_PAGED_CODE T& operator[](unsigned long long i) const { return *paged::in_global(data + i); }
+  ISTHMUS_PAGED_CODE T& operator[](unsigned long long i) const {
+    return *paged::in_global(data + i);
+  }
   ISTHMUS_PAGED_CODE T* begin() const { return data; }
   ISTHMUS_PAGED_CODE T* end() const { return data + count; }
   ISTHMUS_PAGED_CODE unsigned long long size() const { return count; }
@@ -48,17 +50,12 @@ enum request {
 /// wanted      false: this lane has no unit, and helps
 template <typename Machine, typename Map>
 ISTHMUS_PAGED_APART void make_valid(const Machine machine, const Map& map,
-                                   typename Machine::lanes mask, unit_number unit, bool wanted,
-                                   request how) {
+                                    typename Machine::lanes mask, unit_number unit, bool wanted,
+                                    request how) {
   const place at = place_of(wanted ? unit : 0);
-#ifdef ISTHMUS_PAGED_LOOK_AT_VALID  // the older way, to be measured beside
-  const bool claimed = false;
-  bool missing = wanted && (machine.acquire(map.valid + at.index) & at.bit) == 0;
-#else
   // Who is to claim a unit needs no acquire, which would empty the L1 cache.
   const bool claimed = wanted && (machine.relaxed(map.busy + at.index) & at.bit) != 0;
   bool missing = wanted && !(claimed && (machine.acquire(map.valid + at.index) & at.bit) != 0);
-#endif
 #ifdef ISTHMUS_PAGED_COUNTED
   if (wanted && !missing) machine.add(map.counters + kHits, 1);
 #endif

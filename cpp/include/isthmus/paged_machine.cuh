@@ -8,7 +8,7 @@
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define ISTHMUS_PAGED_CODE __device__ __forceinline__
 #define ISTHMUS_PAGED_SHARED __host__ __device__ __forceinline__
-#ifdef ISTHMUS_PAGED_INLINE_MISSES  // to be measured beside
+#ifdef ISTHMUS_PAGED_INLINE_MISSES  // quicker where all is held, and long to compile
 #define ISTHMUS_PAGED_APART __device__ __forceinline__
 #else
 #define ISTHMUS_PAGED_APART __device__ __noinline__  // rare, and else it would be in each load
@@ -113,6 +113,8 @@ ISTHMUS_PAGED_CODE T* in_global(T* at) {
 /// Lanes of a warp that run together. `mask` names them; each of them makes the same calls.
 struct gpu_machine {
   using lanes = unsigned int;
+  /// Fewer lanes, of which each issues so many reads of 16 bytes before its first write.
+  static constexpr unsigned kFewLanes = 8, kReadsOfFew = 8;
   ISTHMUS_PAGED_CODE lanes together() const { return __activemask(); }
   ISTHMUS_PAGED_CODE unsigned lane() const {
     unsigned index;
@@ -145,14 +147,22 @@ struct gpu_machine {
     asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
     return value;
   }
-  ISTHMUS_PAGED_CODE word or_relaxed(word* at, word bits) const { return atomicOr(in_global(at), bits); }
+  ISTHMUS_PAGED_CODE word or_relaxed(word* at, word bits) const {
+    return atomicOr(in_global(at), bits);
+  }
   ISTHMUS_PAGED_CODE void or_release(word* at, word bits) const {
     asm volatile("red.release.gpu.global.or.b32 [%0], %1;" : : "l"(at), "r"(bits) : "memory");
   }
-  ISTHMUS_PAGED_CODE void add(number* at, number increment) const { atomicAdd(in_global(at), increment); }
+  ISTHMUS_PAGED_CODE void add(number* at, number increment) const {
+    atomicAdd(in_global(at), increment);
+  }
   ISTHMUS_PAGED_CODE void and_relaxed(word* at, word bits) const { atomicAnd(in_global(at), bits); }
-  ISTHMUS_PAGED_CODE word exchange(word* at, word value) const { return atomicExch(in_global(at), value); }
-  ISTHMUS_PAGED_CODE number take(number* at, number count) const { return atomicAdd(in_global(at), count); }
+  ISTHMUS_PAGED_CODE word exchange(word* at, word value) const {
+    return atomicExch(in_global(at), value);
+  }
+  ISTHMUS_PAGED_CODE number take(number* at, number count) const {
+    return atomicAdd(in_global(at), count);
+  }
   ISTHMUS_PAGED_CODE number compare_exchange(number* at, number expected, number value) const {
     return atomicCAS(in_global(at), expected, value);
   }
@@ -218,8 +228,7 @@ struct gpu_machine {
       }
 #pragma unroll
       for (int i = 0; i < ISTHMUS_PAGED_IN_FLIGHT; i++)
-        if (at[i] != kNowhere)
-          *in_global(reinterpret_cast<uint4*>(target + at[i])) = bytes[i];
+        if (at[i] != kNowhere) *in_global(reinterpret_cast<uint4*>(target + at[i])) = bytes[i];
     }
   }
 
@@ -235,9 +244,40 @@ struct gpu_machine {
     for (number i = end_whole < first_whole ? first_whole : end_whole; i < own.end; i++)
       *in_global(target + i) = *in_global(source + i);
   }
+  /// Copies one unit by few lanes, each with more reads on the link: a lane alone would take 32 round
+  /// trips for 1 KiB.
+  ISTHMUS_PAGED_APART static void copy_by_few(const paged_map& map, unsigned width, unsigned first,
+                                              unit_number unit, unsigned char* target,
+                                              const unsigned char* source) {
+    const unsigned num_pieces = 1U << (map.unit_shift - 4);
+    const auto at = [&](unsigned piece) {
+      const number position = (number(unit) << map.unit_shift) + number(piece) * 16;
+      const bool is_whole =
+          piece < num_pieces && position >= map.first_byte && position + 16 <= map.end_byte;
+      return is_whole ? position : kNowhere;
+    };
+#pragma unroll 1
+    for (unsigned base = first; base < num_pieces; base += kReadsOfFew * width) {
+      uint4 bytes[kReadsOfFew];
+#pragma unroll
+      for (unsigned i = 0; i < kReadsOfFew; i++)
+        if (const number from = at(base + i * width); from != kNowhere)
+          bytes[i] = __ldcs(reinterpret_cast<const uint4*>(source + from));
+#pragma unroll
+      for (unsigned i = 0; i < kReadsOfFew; i++)
+        if (const number to = at(base + i * width); to != kNowhere)
+          *in_global(reinterpret_cast<uint4*>(target + to)) = bytes[i];
+    }
+  }
   ISTHMUS_PAGED_CODE void copy(const paged_map& map, lanes mask, lanes chosen, unit_number unit,
                                unsigned char* target, const unsigned char* source) const {
-    copy_units<false>(map, mask, chosen, unit, target, source);
+    if (count(mask) < kFewLanes) {
+      for (lanes left = chosen; left != 0; left &= left - 1)
+        copy_by_few(map, count(mask), rank(mask), from_lane(mask, unit, lowest(left)), target,
+                    source);
+    } else {
+      copy_units<false>(map, mask, chosen, unit, target, source);
+    }
     if ((chosen >> lane() & 1U) != 0) copy_ends(map, unit, target, source);
   }
   ISTHMUS_PAGED_CODE void fetch(const paged_map& map, lanes mask, lanes chosen,
@@ -247,7 +287,12 @@ struct gpu_machine {
   /// Copies the units `first_unit + b` for each bit b of `bits`.
   ISTHMUS_PAGED_CODE void fetch_word(const paged_map& map, lanes mask, unit_number first_unit,
                                      word bits) const {
-    copy_units<true>(map, mask, bits, first_unit, map.device, map.host);
+    if (count(mask) < kFewLanes) {
+      for (word left = bits; left != 0; left &= left - 1)
+        copy_by_few(map, count(mask), rank(mask), first_unit + lowest(left), map.device, map.host);
+    } else {
+      copy_units<true>(map, mask, bits, first_unit, map.device, map.host);
+    }
     if (lane() != lowest(mask)) return;
     const number last = map.num_units() - 1;
     if (first_unit == 0 && (bits & 1U) != 0) copy_ends(map, 0, map.device, map.host);

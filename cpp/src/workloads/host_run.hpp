@@ -45,7 +45,7 @@ public:
   /// Values allows.
   ///
   /// Integers are equal. Of floats (within a thousandth) and of bytes of colours (within 2) at most
-  /// one in a thousand is wrong, where a comparison went the other way; and never 32 in a row, which
+  /// one in a thousand is wrong, or four, where a comparison went the other way; and never 32 in a row, which
   /// would be lost bytes.
   ///
   /// memory      like memory(), after that run
