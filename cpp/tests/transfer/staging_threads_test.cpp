@@ -93,6 +93,20 @@ TEST_F(StagingThreadsTest, ASmallCopyStartsNoThread) {
   EXPECT_EQ(on_device(device_, sent.size()), sent);
 }
 
+TEST_F(StagingThreadsTest, AnUploadTakesMoreThanSixThreadsOnlyIfItsSlotsMayBeDemoted) {
+  RingSettings settings;
+  settings.beyond_cores = true;
+  StagingRing ring(retained(), settings);
+  constexpr std::size_t kLongBytes = 32 * kMiB;
+  const Bytes sent = pattern(kLongBytes, 1);
+  const CUdeviceptr target = device_memory(kLongBytes);
+  ring.upload(target, bytes_of(sent), kLongBytes / 2, order_);
+  EXPECT_EQ(ring_threads().size(), 5U) << "and the caller";
+  ring.upload(target, bytes_of(sent), kLongBytes, order_);
+  EXPECT_GT(ring_threads().size(), 5U);
+  EXPECT_EQ(on_device(target, kLongBytes), sent);
+}
+
 TEST_F(StagingThreadsTest, NothingRunsWhenIdleAndSleepersWakeAgain) {
   StagingRing ring(retained(), small_settings(kNumThreads));
   for (unsigned round = 0; round < 3; ++round) {

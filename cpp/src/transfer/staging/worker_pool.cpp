@@ -31,6 +31,10 @@ constexpr int kMaxFreshThreads = 15;
 // Shorter copies aren't demoted: there the link waits for the threads to wake, and streaming is as
 // fast.
 constexpr std::size_t kMinDemotedBytes = std::size_t{32} << 20U;
+// So many threads fill slots as fast as the link takes them while slots aren't demoted; more would
+// only wait: 16 MiB up at 40.3 GB/s with 6 threads, 38.8 with 14. Source:
+// benchmarks/transfer/h200/staging_threads.json.
+constexpr int kMaxStreamingThreads = 6;
 // A thread is woken for at least so many parts: fewer take less time than waking it.
 constexpr std::size_t kMinParts = 2;
 // The longest piece is at most this many times as long as an upload's last pieces. Those are copied
@@ -130,7 +134,9 @@ int StagingRing::WorkerPool::threads_for(std::size_t size_bytes, int most) const
 }
 
 int StagingRing::WorkerPool::upload_threads(std::size_t size_bytes) const noexcept {
-  return threads_for(size_bytes, max_upload_threads_.load(std::memory_order_relaxed));
+  const int most = max_upload_threads_.load(std::memory_order_relaxed);
+  const bool fewer = settings.num_threads == 0 && size_bytes < kMinDemotedBytes;
+  return threads_for(size_bytes, fewer ? std::min(most, kMaxStreamingThreads) : most);
 }
 
 int StagingRing::WorkerPool::download_threads(std::size_t size_bytes, bool fresh) const noexcept {
