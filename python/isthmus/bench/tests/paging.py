@@ -85,7 +85,7 @@ class PagingTest(BenchTest):
         return Footprint(host_bytes=5 * size_bytes, device_bytes=size_bytes + size_bytes // 4)
 
     def weight(self, size_bytes: int, variation: Variation) -> float:
-        """Weigh all ways alike; with the first, the host makes the input and runs it, for seconds."""
+        """Weigh all ways alike; with the first, the host makes and runs the input, for seconds."""
         del size_bytes
         return 30.0 if way_of(variation) is PagingWay.IDEAL else 1.0
 
