@@ -8,7 +8,7 @@
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define ISTHMUS_PAGED_CODE __device__ __forceinline__
 #define ISTHMUS_PAGED_SHARED __host__ __device__ __forceinline__
-#ifdef ISTHMUS_PAGED_INLINE_MISSES  // quicker where all is held, and long to compile
+#ifdef ISTHMUS_PAGED_INLINE_MISSES  // quicker if warm, slow to compile: docs/paged.md
 #define ISTHMUS_PAGED_APART __device__ __forceinline__
 #else
 #define ISTHMUS_PAGED_APART __device__ __noinline__  // rare, and else it would be in each load
