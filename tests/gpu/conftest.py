@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import isthmus
 from isthmus import _native
 from isthmus.errors import Unavailable
 
@@ -24,6 +25,17 @@ def driver() -> _native.Driver:
     if opened.device_count() == 0:
         pytest.skip("the driver shows no device")
     return opened
+
+
+@pytest.fixture(scope="session")
+def backend(driver: _native.Driver) -> str:
+    """Name the backend that works here, or skip with the reason of each."""
+    memory = _native.DeviceMemory(_native.Context(driver, 0), 4096)
+    try:
+        with isthmus.window(memory.pointer, 4096) as window:
+            return window.backend
+    except isthmus.Unavailable as absence:
+        pytest.skip(str(absence))
 
 
 @pytest.fixture(scope="session")

@@ -14,11 +14,9 @@ from typing import Any
 
 import pytest
 
-import isthmus
-from isthmus import _native
 from program import EXPANDABLE_SEGMENTS, run_code
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("backend")]
 
 # `tried(array)` or `tried(pointer, size)`, by the bytes at both ends. Arrays of JAX are only read.
 _PRELUDE = """
@@ -164,17 +162,6 @@ _ROWS = (
     Row("imported by CUDA IPC", "torch", _IMPORTED, "of another process"),
     Row("of another GPU", "torch", _PEER),
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def backend(driver: _native.Driver) -> str:
-    """Name the backend that works here, or skip with the reason of each."""
-    memory = _native.DeviceMemory(_native.Context(driver, 0), 4096)
-    try:
-        with isthmus.window(memory.pointer, 4096) as window:
-            return window.backend
-    except isthmus.Unavailable as absence:
-        pytest.skip(str(absence))
 
 
 @pytest.mark.parametrize("row", _ROWS, ids=lambda row: row.name)

@@ -7,23 +7,11 @@ from typing import Any
 import pytest
 
 import isthmus
-from isthmus import _native
 from program import EXPANDABLE_SEGMENTS, run_code
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("backend")]
 
 SIZE = 1 << 20
-
-
-@pytest.fixture(scope="module", autouse=True)
-def backend(driver: _native.Driver) -> str:
-    """Name the backend that works here, or skip with the reason of each."""
-    memory = _native.DeviceMemory(_native.Context(driver, 0), 4096)
-    try:
-        with isthmus.window(memory.pointer, 4096) as window:
-            return window.backend
-    except isthmus.Unavailable as absence:
-        pytest.skip(str(absence))
 
 
 @pytest.fixture
