@@ -13,8 +13,8 @@ namespace {
 // (benchmarks/windows).
 constexpr std::size_t kMaxWindowBytes = std::size_t{16} << 20U;
 constexpr std::size_t kSmallestStep = 64;
-// What beginning a copy by the driver, marking its end and asking for it take at least, on an H200: 8 us
-// from Python, of which the calls are 5. Source: benchmarks/frontdoor.
+// Less than beginning a copy by the driver and waiting for it takes: 8.5 us at least for 64 bytes down
+// from Python on an H200. Source: benchmarks/frontdoor/h200/calls.json.
 constexpr double kBeginningSeconds = 5e-6;
 // A path may take this many times the CPU time of the driver's copy, whose thread spins until the end.
 constexpr double kMaxCpuTimes = 2;
@@ -33,8 +33,8 @@ double counted_seconds(CopyPath path, double seconds, double pause_seconds) {
   return seconds * margin_of(path, pause_seconds > 0);
 }
 
-/// The CPU's reads through a window take turns with the link: a thread reads at one rate, so what one
-/// thread takes for all is the CPU time of several, too.
+/// A thread reads through a window at one rate, so the time that one thread takes is the CPU time that
+/// several take together.
 bool takes_much_cpu(CopyPath path, const Crossing& crossing, const Profile& profile) {
   if (path != CopyPath::window_threads || crossing.direction != Direction::device_to_host)
     return false;

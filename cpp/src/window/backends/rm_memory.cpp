@@ -98,8 +98,8 @@ void CreatedObject::retain(const Allocation& allocation) {
                answer,
            "memory from cudaMalloc or cuMemCreate");
   refuse(
-      "the memory is neither cudaMalloc's nor cuMemCreate's here, as that of another process "
-      "isn't" +
+      "the memory is neither from cudaMalloc nor from cuMemCreate in this process; memory "
+      "of another process has no windows" +
           answer,
       "memory from cudaMalloc or cuMemCreate");
 }
