@@ -13,13 +13,7 @@ def index_of(what: str, value: object) -> int:
     Raises:
         UsageError: It is none, or negative.
     """
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise UsageError(f"{what} is a number of items, not {value!r}") from None
-    if not 0 <= number < 1 << 63:
-        raise UsageError(f"{what} is a number of items from 0, not {number}")
-    return number
+    return _whole(what, value, "a number of items", bits=63)
 
 
 def number_of(what: str, value: object) -> int:
@@ -29,12 +23,16 @@ def number_of(what: str, value: object) -> int:
     Raises:
         UsageError: It is none, or negative.
     """
+    return _whole(what, value, "a number", bits=32)
+
+
+def _whole(what: str, value: object, kind: str, *, bits: int) -> int:
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise UsageError(f"{what} is a number, not {value!r}") from None
-    if not 0 <= number < 1 << 32:
-        raise UsageError(f"{what} is a number from 0, not {number}")
+        raise UsageError(f"{what} is {kind}, not {value!r}") from None
+    if not 0 <= number < 1 << bits:
+        raise UsageError(f"{what} is {kind} from 0, not {number}")
     return number
 
 
