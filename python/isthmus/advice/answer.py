@@ -7,6 +7,7 @@ from isthmus.advice.machine import MachineCosts
 from isthmus.advice.question import MAX_BYTES, MAX_USES, Buffer, Direction, Question
 from isthmus.advice.sentence import PLAIN, sentence_of
 from isthmus.advice.turns import (
+    USE_STEPS,
     Range,
     Ranked,
     Turn,
@@ -117,7 +118,7 @@ def advice_on(
             Pays(
                 name=way.name,
                 sizes=ranges_faster(at_size, *sizes, way.name, plain),
-                uses=ranges_faster(at_uses, 1, MAX_USES, way.name, plain),
+                uses=ranges_faster(at_uses, 1, MAX_USES, way.name, plain, USE_STEPS),
             )
             for way in ways
             if way.name != plain and plain in {one.name for one in ways}

@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from isthmus.advice.answer import Advice, ClassicAnswer
-from isthmus.advice.offload import OffloadAdvice
 from isthmus.advice.turns import Range, Turn
 from isthmus.profile.model import Profile
+
+if TYPE_CHECKING:
+    from isthmus.advice.offload import OffloadAdvice
 
 _SCHEMA_VERSION = 1
 
@@ -22,7 +25,7 @@ def advice_data(advice: Advice) -> dict[str, object]:
                 "way": way.name,
                 "paths": {direction: path.value for direction, path in way.paths.items()},
                 **{
-                    part: asdict(getattr(way, part))
+                    part: getattr(way, part)._asdict()
                     for part in ("prepare", "copies", "release", "cost")
                 },
                 "extrapolated": way.extrapolated,
@@ -60,7 +63,7 @@ def classic_data(answer: ClassicAnswer) -> dict[str, object]:
     }
 
 
-def offload_data(advice: OffloadAdvice) -> dict[str, object]:
+def offload_data(advice: "OffloadAdvice") -> dict[str, object]:
     """Lay out whether a computation should go to the GPU."""
     return {
         **_head(advice.profile),
@@ -68,7 +71,11 @@ def offload_data(advice: OffloadAdvice) -> dict[str, object]:
         "answer": advice.sentence,
         "cpu_seconds": advice.cpu_seconds,
         "gpu_pays": advice.gpu_pays,
-        "ways": [asdict(way) for way in advice.ways],
+        "ways": [
+            asdict(way)
+            | {part: getattr(way, part)._asdict() for part in ("before", "each", "cost")}
+            for way in advice.ways
+        ],
         "not_possible": [{"way": way, "reason": why} for way, why in advice.refused],
     }
 

@@ -3,7 +3,8 @@
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
 
 from isthmus.profile.costs import on_line
 from isthmus.profile.model import Timing
@@ -16,8 +17,7 @@ _UNKNOWN_SPREAD = 0.03
 _STEP = 4.0
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(NamedTuple):
     """
     A time in seconds.
 
@@ -31,7 +31,7 @@ class Interval:
     low: float
     high: float
 
-    def __mul__(self, count: float) -> "Interval":
+    def times(self, count: float) -> "Interval":
         """Repeat it: the same spread, each time."""
         return Interval(self.seconds * count, self.low * count, self.high * count)
 
@@ -45,11 +45,12 @@ NOTHING = Interval(0.0, 0.0, 0.0)
 
 def total(parts: Iterable[Interval]) -> Interval:
     """Add times that vary independently of each other: their spreads add as squares do."""
-    found = list(parts)
-    middle = sum(part.seconds for part in found)
-    below = math.hypot(*(part.seconds - part.low for part in found))
-    above = math.hypot(*(part.high - part.seconds for part in found))
-    return Interval(middle, max(0.0, middle - below), middle + above)
+    middle = below = above = 0.0
+    for part in parts:
+        middle += part.seconds
+        below += (part.seconds - part.low) ** 2
+        above += (part.high - part.seconds) ** 2
+    return Interval(middle, max(0.0, middle - math.sqrt(below)), middle + math.sqrt(above))
 
 
 def interval_of(timing: Timing) -> Interval:
@@ -85,8 +86,10 @@ class Curve:
             > _STEP * self._seconds[place - 1] * self._sizes[place]
         }
         self.first_bytes, self.last_bytes = self._sizes[0], self._sizes[-1]
+        # A search for break-evens asks for the same sizes for each way and number of uses.
+        self.at = cache(self._at)
 
-    def at(self, size_bytes: int) -> Interval:
+    def _at(self, size_bytes: int) -> Interval:
         """
         Predict the time at a size.
 

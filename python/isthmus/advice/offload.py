@@ -222,8 +222,8 @@ def _all(steps: _Steps, transport: Transport, times: int) -> Interval:
     """Add everything; copies that overlap add only the longest step after the first time."""
     each = _each(steps, transport)
     if transport == Transport.OVERLAPPED:
-        return total([steps.before, steps.up, steps.work, steps.down, each * (times - 1)])
-    return total([steps.before, each * times])
+        return total([steps.before, steps.up, steps.work, steps.down, each.times(times - 1)])
+    return total([steps.before, each.times(times)])
 
 
 def _times(computation: Computation, steps: _Steps, transport: Transport) -> int | None:
@@ -309,7 +309,7 @@ def _crossing(
     slowdown = costs.staging_slowdown(direction, computation.cores)
     if slowdown is None:
         raise _NotPossible("it wasn't measured how fast so few cores stage")
-    return found * slowdown
+    return found.times(slowdown)
 
 
 _PATHS: Mapping[Transport, tuple[Path, str]] = {

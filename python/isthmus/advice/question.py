@@ -82,12 +82,15 @@ class Question:
     def crossings(self) -> dict[str, int]:
         """The bytes that cross the link at each use, by "h2d" and "d2h"."""
         size = self.size_bytes
-        return {
-            Direction.TO_DEVICE: {"h2d": size},
-            Direction.FROM_DEVICE: {"d2h": size},
-            Direction.ROUND_TRIP: {"h2d": size, "d2h": size},
-            Direction.REDUCE: {"h2d": size, "d2h": self.result_bytes},
-        }[self.direction]
+        match self.direction:
+            case Direction.TO_DEVICE:
+                return {"h2d": size}
+            case Direction.FROM_DEVICE:
+                return {"d2h": size}
+            case Direction.ROUND_TRIP:
+                return {"h2d": size, "d2h": size}
+            case Direction.REDUCE:
+                return {"h2d": size, "d2h": self.result_bytes}
 
 
 def default_result(size_bytes: int) -> int:

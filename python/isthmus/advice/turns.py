@@ -9,8 +9,9 @@ from isthmus.advice.machine import MachineCosts
 from isthmus.advice.question import Question
 from isthmus.advice.ways import Name, Way, ways_of
 
-# The grid in which a turn is searched before it is halved: eight steps for each power of two.
-_STEPS = 8
+# The grid in which a turn is searched before it is halved, in steps for each power of two. Over the
+# number of uses costs are straight lines, two of which cross once.
+SIZE_STEPS, USE_STEPS = 8, 1
 # A turn is found to a hundredth of its value.
 _PERCENT = 100
 
@@ -75,7 +76,7 @@ def by_uses(question: Question, costs: MachineCosts) -> Ranked:
 
 
 def ranges_faster(
-    ranked: Ranked, first: int, last: int, challenger: Name, than: Name
+    ranked: Ranked, first: int, last: int, challenger: Name, than: Name, steps: int = SIZE_STEPS
 ) -> list[Range]:
     """
     List where one way is faster than another.
@@ -86,12 +87,13 @@ def ranges_faster(
         last: The largest one.
         challenger: The way that is to be faster.
         than: The way that it is compared with.
+        steps: Of the grid, for each power of two.
 
     Returns:
         The ranges, ascending. Ranges between which the spreads of both meet are one, and so are
         those in which they do everywhere left out.
     """
-    grid = _grid(first, last)
+    grid = _grid(first, last, steps)
     pair = _Pair(ranked=ranked, before=than, after=challenger)
     found: list[Range] = []
     for begin, end in _runs(grid, pair):
@@ -139,7 +141,7 @@ def fastest_turns(ranked: Ranked, first: int, last: int) -> list[Turn]:
         The changes, by ascending value. One that is undone within an eighth of a power of two
         may be missed.
     """
-    grid = [value for value in _grid(first, last) if ranked(value)]
+    grid = [value for value in _grid(first, last, SIZE_STEPS) if ranked(value)]
     found: list[Turn] = []
     leader = ranked(grid[0])[0].name if grid else None
     since = 0
@@ -206,6 +208,8 @@ class _Pair:
         if place == len(grid):
             return None
         below = max(at, grid[place - 1])
+        if not self.meet(below):
+            return below
         return _halved(below, grid[place], lambda value: not self.meet(value))
 
 
@@ -217,9 +221,9 @@ def _halved(low: int, high: int, holds: Callable[[int], bool]) -> int:
     return high
 
 
-def _grid(first: int, last: int) -> list[int]:
+def _grid(first: int, last: int, steps: int) -> list[int]:
     values, value = {first, last}, float(first)
     while value < last:
         values.add(round(value))
-        value *= 2 ** (1 / _STEPS)
+        value *= 2 ** (1 / steps)
     return sorted(values)

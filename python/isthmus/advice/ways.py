@@ -218,7 +218,7 @@ def _crossing(
         slowdown = costs.staging_slowdown(direction, question.cores)
         if slowdown is None:
             return None
-        once = once * slowdown
+        once = once.times(slowdown)
     return _Crossing(path=path, once=once, measured_to=reach)
 
 
@@ -240,15 +240,15 @@ def _into_new_memory(question: Question, costs: MachineCosts, way: Way) -> Way:
     slowdown = costs.staging_slowdown("d2h", question.cores) if path == Path.STAGED else 1.0
     if first is None or slowdown is None:
         return way
-    others = way.copies * ((question.uses - 1) / question.uses)
-    copies = total([first * slowdown, others])
+    others = way.copies.times((question.uses - 1) / question.uses)
+    copies = total([first.times(slowdown), others])
     return replace(way, prepare=NOTHING, copies=copies, release=NOTHING, cost=copies)
 
 
 def _way(
     name: Name, question: Question, crossings: Mapping[str, _Crossing], memory: _Memory
 ) -> Way:
-    copies = total(crossing.once * question.uses for crossing in crossings.values())
+    copies = total(crossing.once.times(question.uses) for crossing in crossings.values())
     reached = all(
         size <= crossings[direction].measured_to for direction, size in question.crossings.items()
     )

@@ -1,5 +1,6 @@
 """`isthmus report`."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +23,8 @@ _FEWEST_COMPARED = 2
 # More curves of one colour can't be told apart.
 _MOST_RUNS = 6
 _MOST_NAMED = 3
+# Their pictures take longer than processes that draw take to start.
+_MANY_RESULTS = 500
 
 
 _RunsArgument = Annotated[
@@ -89,8 +92,7 @@ def report(
     path = output or Path(f"report-{_name(found)}.{wanted.value}")
     check_is_no_run(path, files)
     check_output(path)
-    document = _document(found, wanted, compare=compare, is_history=is_history)
-    text = _text(document, wanted)
+    text = _text(found, wanted, compare=compare, is_history=is_history)
     write_whole(path, text)
     say_lines(f"written: {path} ({approximate_size(len(text.encode()))})")
     if len(found) > 1 and not is_history:
@@ -158,6 +160,21 @@ def _name(runs: "Sequence[Run]") -> str:
     return "-".join(filter(None, ids)) or "run"
 
 
+def _text(runs: "list[Run]", wanted: ReportFormat, *, compare: bool, is_history: bool) -> str:
+    if wanted is ReportFormat.MARKDOWN:
+        from isthmus.report.document.as_markdown import as_markdown
+
+        return as_markdown(_document(runs, wanted, compare=compare, is_history=is_history))
+    from isthmus.report.document.as_html import as_html
+    from isthmus.report.document.drawers import Drawers
+
+    # They start while the document is collected, if there is enough to draw.
+    many = sum(len(run.results) for run in runs) >= _MANY_RESULTS
+    with Drawers() if many else nullcontext() as drawers:
+        document = _document(runs, wanted, compare=compare, is_history=is_history)
+        return as_html(document, drawers)
+
+
 def _document(
     runs: "list[Run]", wanted: ReportFormat, *, compare: bool, is_history: bool
 ) -> "Document":
@@ -172,13 +189,3 @@ def _document(
         return document_of([latest], before, with_pictures=drawn)
     before = [comparison_chapter(runs)] if compare else []
     return document_of(runs, before, with_pictures=drawn)
-
-
-def _text(document: "Document", wanted: ReportFormat) -> str:
-    if wanted is ReportFormat.MARKDOWN:
-        from isthmus.report.document.as_markdown import as_markdown
-
-        return as_markdown(document)
-    from isthmus.report.document.as_html import as_html
-
-    return as_html(document)

@@ -5,13 +5,16 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from isthmus.report.document.drawn import OF_ROWS, with_names, without_names
+from isthmus.report.document.drawers import Drawers
 from isthmus.report.document.page_templates import environment
 from isthmus.report.document.palette import DARK, LIGHT
 from isthmus.report.document.parts import Chapter, Document, Figure
 from isthmus.report.document.plans import MEASURED_CHAPTERS
+from isthmus.report.document.specifications import OF_ROWS, narrow, smaller, wide
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from markupsafe import Markup
 
 _FIRST, _MORE = "first", "more"
@@ -26,23 +29,27 @@ class Picture:
     Attributes:
         id: A word for links to it and for names of files.
         figure: What it shows.
-        wide: SVG for wide pages; None if the other one is for all.
-        narrow: SVG for phones.
+        wide: Its Vega-Lite for wide pages; None if the other one is for all.
+        narrow: Its Vega-Lite for phones.
         data: What it draws, as JSON for the page's own program.
         emulated: Whether its numbers are modelled.
     """
 
     id: str
     figure: Figure
-    wide: "Markup | None"
-    narrow: "Markup"
+    wide: str | None
+    narrow: str
     data: "Markup"
     emulated: bool
 
 
-def as_html(document: Document) -> str:
+def as_html(document: Document, drawers: Drawers | None = None) -> str:
     """
     Write a document as HTML. The same document gives the same bytes.
+
+    Args:
+        document: What is written.
+        drawers: Draw its figures; without them this process does.
 
     Raises:
         Unavailable: altair or vl-convert isn't installed.
@@ -50,6 +57,7 @@ def as_html(document: Document) -> str:
     templates = environment(escaped=True)
     templates.filters["prose"] = _prose
     pictures = {chapter.id: _pictures(document, chapter) for chapter in document.chapters}
+    templates.filters["drawn"] = _drawing(pictures, drawers or Drawers())
     template = templates.get_template("page.html.j2")
     return template.render(
         document=document, pictures=pictures, light=LIGHT, dark=DARK, subtitle=_subtitle(document)
@@ -63,28 +71,38 @@ def _subtitle(document: Document) -> str:
 
 
 def _pictures(document: Document, chapter: Chapter) -> dict[str, list[Picture]]:
-    """Draw the figures of a chapter, in the two groups that the page has."""
+    """Take the figures of a chapter, in the two groups that the page has."""
     emulated = document.warning is not None and chapter.id not in MEASURED_CHAPTERS
     groups = {_FIRST: chapter.figures, _MORE: chapter.more}
     return {
         group: [
-            _picture(figure, f"{chapter.id}-{group}-{number}", emulated, wide=group == _FIRST)
+            _picture(figure, f"{chapter.id}-{group}-{number}", emulated, first=group == _FIRST)
             for number, figure in enumerate(figures, start=1)
         ]
         for group, figures in groups.items()
     }
 
 
-def _picture(figure: Figure, name: str, emulated: bool, *, wide: bool) -> Picture:
-    two = wide and figure.kind in {"curves", *OF_ROWS}
+def _picture(figure: Figure, name: str, emulated: bool, *, first: bool) -> Picture:
+    two = first and figure.kind in {"curves", *OF_ROWS}
     return Picture(
         id=name,
         figure=figure,
-        wide=_as_is(with_names(figure, emulated=emulated)) if two else None,
-        narrow=_as_is(without_names(figure, emulated=emulated)),
+        wide=wide(figure, emulated=emulated) if two else None,
+        narrow=narrow(figure, emulated=emulated),
         data=_json(_drawn_columns(figure)),
         emulated=emulated,
     )
+
+
+def _drawing(
+    pictures: "Mapping[str, Mapping[str, Sequence[Picture]]]", drawers: Drawers
+) -> "Callable[[str], Markup]":
+    """Draw all pictures; give what finds the SVG of a specification."""
+    groups = [group for groups in pictures.values() for group in groups.values()]
+    both = [text for group in groups for one in group for text in (one.wide, one.narrow) if text]
+    drawn = dict(zip(both, drawers.draw(both), strict=True))
+    return lambda specification: _as_is(smaller(drawn[specification]))
 
 
 def _drawn_columns(figure: Figure) -> dict[str, list[object]]:

@@ -1,7 +1,7 @@
 """
-Figures as SVG that takes its colours from the page.
+Figures as Vega-Lite whose SVG takes its colours from the page.
 
-A figure is drawn by vl-convert when the report is made: the page needs no program to show it.
+They are drawn when the report is made (see drawers.py): the page needs no program to show them.
 """
 
 import json
@@ -37,31 +37,31 @@ _GEOMETRY = re.compile(r' (?:d|transform)="[^"]*"')
 _DECIMALS = re.compile(r"(\.\d\d)\d+")
 
 
-def with_names(figure: Figure, *, emulated: bool) -> str:
-    """Draw curves with their names beside their ends, or cells that are wide, for wide pages."""
+def wide(figure: Figure, *, emulated: bool) -> str:
+    """Specify curves with their names beside their ends, or wide cells, for wide pages."""
     specification = _whole(figure, emulated=emulated)
     if figure.kind in OF_ROWS:
-        return _drawn(specification)
+        return _text(specification)
     longest = max((len(words) for words in _labels(figure)), default=0)
     room = _WIDE_PIXELS - _AXIS_PIXELS - _CHARACTER_PIXELS * longest
     specification["width"] = round(min(max(room, _NARROWEST), _WIDEST))
-    return _drawn(specification)
+    return _text(specification)
 
 
-def without_names(figure: Figure, *, emulated: bool) -> str:
-    """Draw a picture that fits on a phone: the page names its curves below it."""
+def narrow(figure: Figure, *, emulated: bool) -> str:
+    """Specify a picture that fits on a phone: the page names its curves below it."""
     specification = _whole(figure, emulated=emulated)
     if figure.kind == "points":
-        return _drawn(_with_names_above(specification))
+        return _text(_with_names_above(specification))
     if figure.kind in OF_ROWS:
         # Their own width is that of a wide page, with the names of rows beside it or above them.
         specification["width"] = min(specification["width"], _NARROW_ROWS[figure.kind])
-        return _drawn(specification)
+        return _text(specification)
     specification["layer"] = [
         layer for layer in specification["layer"] if layer["mark"].get("style") != LABEL
     ]
     specification |= {"width": _NARROW_PIXELS - _AXIS_PIXELS, "height": _NARROW_HEIGHT}
-    return _drawn(specification)
+    return _text(specification)
 
 
 def _whole(figure: Figure, *, emulated: bool) -> _Specification:
@@ -86,7 +86,8 @@ def _look() -> dict[str, object]:
         "aria": False,
         "padding": 2,
         "view": {"stroke": variable("line")},
-        "axis": {
+        "axis": look["axis"]
+        | {
             "titlePadding": 8,
             "titleFontWeight": "normal",
             "titleColor": variable("ink"),
@@ -128,9 +129,11 @@ def _with_names_above(specification: _Specification) -> _Specification:
     return specification | {"layer": [*layers, names]} | size
 
 
-def _drawn(specification: _Specification) -> str:
-    import vl_convert
+def _text(specification: _Specification) -> str:
+    return json.dumps(specification, sort_keys=True)
 
-    picture = vl_convert.vegalite_to_svg(json.dumps(specification, sort_keys=True))
-    smaller = _EMPTY.sub("", _IDLE.sub("", picture))
-    return _GEOMETRY.sub(lambda found: _DECIMALS.sub(r"\1", found[0]), smaller)
+
+def smaller(picture: str) -> str:
+    """Leave out of Vega's SVG what a page doesn't need."""
+    needed = _EMPTY.sub("", _IDLE.sub("", picture))
+    return _GEOMETRY.sub(lambda found: _DECIMALS.sub(r"\1", found[0]), needed)
