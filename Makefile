@@ -137,7 +137,7 @@ $(VENV)/.isthmus: $(VENV)/.tools $(native)
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.isthmus
-	$(BIN)/pip install -q --disable-pip-version-check --no-build-isolation $$($(BIN)/python cmake/build_requirements.py test)
+	$(BIN)/pip install -q --disable-pip-version-check --no-build-isolation --no-compile $$($(BIN)/python cmake/build_requirements.py test)
 	@touch $@
 
 $(VENV)/.fuzz: $(VENV)/.test

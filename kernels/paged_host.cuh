@@ -23,7 +23,10 @@ struct one_lane {
 /// Words and items in memory that threads of the CPU share.
 struct host_words {
   static word acquire(const word* at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }
-  static word relaxed(const word* at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
+  template <typename Value>
+  static Value relaxed(const Value* at) {
+    return __atomic_load_n(at, __ATOMIC_RELAXED);
+  }
   static word or_relaxed(word* at, word bits) {
     return __atomic_fetch_or(at, bits, __ATOMIC_RELAXED);
   }

@@ -196,6 +196,7 @@ def test_a_seed_that_can_not_be_is_refused(invoke: Invoke, tmp_path: Path, numbe
         assert "unexpected" not in outcome.err
 
 
+@pytest.mark.long
 @pytest.mark.native
 def test_a_run_is_kept_whatever_bytes_the_name_of_its_file_has(
     spawn: Invoke, saved_runs: Callable[[], list[Path]], tmp_path: Path
@@ -213,6 +214,7 @@ def test_a_run_is_kept_whatever_bytes_the_name_of_its_file_has(
     assert spawn("compare", "last", str(name)).code == 0
 
 
+@pytest.mark.long
 @pytest.mark.native
 def test_the_environment_may_have_any_bytes(spawn: Invoke, tmp_path: Path) -> None:
     strange = str(tmp_path / os.fsdecode(b"caf\xe9"))

@@ -26,6 +26,7 @@ QUICK = ("bench", "--device", "emulated", "--sizes", "4,64KiB", "-i", "3")
 ONE = (*QUICK, "-t", "host_to_device_memcpy_ce")
 
 
+@pytest.mark.long
 def test_every_test_passes_on_the_emulated_device_and_the_tables_say_that_numbers_are_modelled(
     invoke: Invoke, saved_runs: Callable[[], list[Path]]
 ) -> None:

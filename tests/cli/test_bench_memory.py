@@ -38,6 +38,7 @@ def test_every_way_to_allocate_is_timed_on_the_emulated_device(invoke: Invoke) -
     assert all((result.median or 0) > 0 for result in passed if result.unit == "s")
 
 
+@pytest.mark.long
 def test_touched_pages_cost_more_than_untouched_ones(invoke: Invoke) -> None:
     run = _run(invoke, "bench", "--device", "emulated", "-t", "alloc_mmap", "--sizes", "16MiB")
     times = {r.axes.get("pages"): r.median or 0 for r in run.results if r.metric == "allocate"}

@@ -17,6 +17,7 @@ pytest.importorskip("distributed", reason="isthmus[scale] is not installed")
 SHORT = ("fleet", "bench", "-t", "host_to_device_memcpy_ce", "--sizes", "4", "-d", "emulated")
 
 
+@pytest.mark.long
 @pytest.mark.native
 def test_workers_of_this_machine_measure_and_are_checked(spawn: Invoke, tmp_path: Path) -> None:
     folder = tmp_path / "fleet"

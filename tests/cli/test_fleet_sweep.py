@@ -22,6 +22,7 @@ pytestmark = pytest.mark.native
 AXES = ("-a", "workload=cp,bfs", "-a", "policy=ranges,tree", "-a", "link.bandwidth=16GB/s,32GB/s")
 
 
+@pytest.mark.long
 def test_the_file_has_the_bytes_of_one_machine_and_both_commands_continue_it(
     invoke: Invoke, tmp_path: Path
 ) -> None:
@@ -37,6 +38,7 @@ def test_the_file_has_the_bytes_of_one_machine_and_both_commands_continue_it(
     assert Path(there).read_bytes() == Path(here).read_bytes()
 
 
+@pytest.mark.long
 def test_a_point_that_fails_has_the_row_of_one_machine(invoke: Invoke, tmp_path: Path) -> None:
     stuck = ("--set", "options.eviction_kind=block_64k", "-p", "bitmap")
     axis = ("-a", "partitions.memory=128KiB,1MiB")
@@ -148,6 +150,7 @@ exec sh -c "exec $3"
 """
 
 
+@pytest.mark.long
 def test_hosts_are_reached_by_ssh_and_one_that_is_not_is_named(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,8 @@ import signal
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from isthmus.run.reading import read_run
 from isthmus.run.store import load_run
 from program import NO_GPU, PROGRAM
@@ -52,6 +54,7 @@ def test_ctrl_c_stops_after_the_current_point_and_keeps_what_is_finished(
     assert load_run(saved).run.interrupted
 
 
+@pytest.mark.long
 def test_a_second_ctrl_c_stops_at_once_and_the_finished_points_are_kept(
     own_environment: Path,
 ) -> None:
@@ -70,6 +73,7 @@ def test_a_second_ctrl_c_stops_at_once_and_the_finished_points_are_kept(
     assert [result.bytes for result in kept.results] == [4]
 
 
+@pytest.mark.long
 def test_a_second_ctrl_c_on_a_terminal_brings_the_cursor_back() -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(

@@ -105,7 +105,13 @@ def test_an_experiment_is_measured_kept_and_marked_as_emulated(
     assert (again.out, again.err) == (outcome.out, "")
 
 
-@pytest.mark.parametrize("name", NAMES[:-1])
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name == "d2h-overhead" else pytest.param(name, marks=pytest.mark.long)
+        for name in NAMES[:-1]
+    ],
+)
 def test_a_quick_measurement_finds_ours_for_every_table_or_says_why_not(
     invoke: Invoke, name: str
 ) -> None:
@@ -171,6 +177,7 @@ def test_the_documentation_shows_what_the_command_prints(invoke: Invoke) -> None
     assert printed[printed.index("0bench") :] in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_everything_is_measured_and_then_simulated(
     invoke: Invoke,
     tmp_path: Path,

@@ -191,6 +191,7 @@ def test_a_sweep_over_another_file_is_refused(invoke: Invoke, tmp_path: Path) ->
     refused(outcome, "is of another sweep", "another --output")
 
 
+@pytest.mark.long
 def test_ctrl_c_in_a_sweep_keeps_the_finished_points_and_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "s.parquet"
     command = [*PROGRAM, "sim", "sweep", "-a", "workload=mum-140k", "-a", "seed=0..9"]

@@ -30,6 +30,7 @@ def test_a_program_in_cpp_uses_every_public_header(installed: Installed, tmp_pat
     assert (done.code, done.out) == (0, said)
 
 
+@pytest.mark.long
 def test_the_examples_in_cpp_are_built_by_find_package(
     installed: Installed, tmp_path: Path
 ) -> None:

@@ -21,7 +21,7 @@ namespace isthmus {
 /// What decides which frames are freed next. Written between launches, but for `head` and
 /// `missed`.
 struct budgeted_clock {
-  paged::number head;       ///< frames that were given out so far, at most tail
+  paged::number head;       ///< frames that were given out so far, after a launch at most tail
   paged::number tail;       ///< frames that were free so far
   paged::number hand;       ///< the frame at which the clock goes on
   paged::number position;   ///< how many frames the clock has seen since then
@@ -98,24 +98,22 @@ struct budgeted_map : paged_map {
   ISTHMUS_PAGED_CODE void bring_along(const Machine&, typename Machine::lanes,
                                       typename Machine::lanes, unsigned int) const {}
 
-  /// Takes up to `count` free frames, the first of which is number `first` of the ring. Who begins
-  /// anew does so because another has taken some: nobody waits.
+  /// Takes up to `count` free frames, the first of which is number `first` of the ring. A group that
+  /// finds too few gives back what it has added beyond the last one: until then others find none, and
+  /// there is none. A loop of compare-and-exchange would let one group succeed in each microsecond.
   template <typename Machine>
   ISTHMUS_PAGED_CODE word take_frames(const Machine& machine, word count, word& first) const {
     const number tail = machine.plain(&clock->tail);
-    number at = machine.take(&clock->head, 0);
-    while (at < tail) {
-      const word taken = tail - at < count ? word(tail - at) : count;
-      const number seen = machine.compare_exchange(&clock->head, at, at + taken);
-      if (seen == at) {
-        first = word(at % num_frames);
-        if (taken < count) machine.take(&clock->missed, count - taken);
-        return taken;
-      }
-      at = seen;
+    word taken = 0;
+    if (machine.relaxed(&clock->head) < tail) {
+      const number at = machine.take(&clock->head, count);
+      const number left = at < tail ? tail - at : 0;
+      taken = left < count ? word(left) : count;
+      first = word(at % num_frames);
+      if (taken < count) machine.take(&clock->head, number(taken) - count);
     }
-    machine.take(&clock->missed, count);
-    return 0;
+    if (taken < count) machine.take(&clock->missed, count - taken);
+    return taken;
   }
 };
 

@@ -147,6 +147,11 @@ struct gpu_machine {
     asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
     return value;
   }
+  ISTHMUS_PAGED_CODE number relaxed(const number* at) const {
+    number value;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+    return value;
+  }
   ISTHMUS_PAGED_CODE word or_relaxed(word* at, word bits) const {
     return atomicOr(in_global(at), bits);
   }

@@ -202,6 +202,18 @@ INSTANTIATE_TEST_SUITE_P(
                     std::pair{Defect::evict_what_is_kept, "a frame is lost, or there twice"},
                     std::pair{Defect::evict_without_sending, "a warp loaded what isn't there"}));
 
+TEST(BudgetStates, TwoUnitsThatComeForTheLastFrameAtOnceLoseNone) {
+  const Scenario scenario{
+      .launches = in_turn(1, {{.warps = {loads({0}), stores(2, 7)}, .loaded = {{100}, {7}}},
+                              {.warps = {loads({1}), loads({3})}, .loaded = {{101}, {103}}}}),
+      .num_frames = 1,
+      .host_after = {100, 101, 7, 103, 104, 105},
+      .budgeted = true};
+  expect_right(scenario);
+  EXPECT_TRUE(explore(scenario, Defect::keep_what_is_missing)
+                  .failures.contains("a frame is lost, or there twice"));
+}
+
 TEST(BudgetStates, TwoWarpsThatComeToOneFrameInDifferentRoundsFreeItOnce) {
   const Program forgets = [](const Warp& warp) {
     warp.machine.and_relaxed(warp.map.used, 0);

@@ -365,11 +365,15 @@ Machine::word Machine::exchange(word* at, word value) const {
   return make({kind, cell_of(at), value});
 }
 
+Machine::number Machine::take(number* at, number count) const {
+  const std::size_t cell = cell_of(at);
+  if (defect_ == Defect::a_frame_for_two && cell == kHead) return relaxed(at);
+  if (defect_ == Defect::keep_what_is_missing && cell == kHead && std::int64_t(count) < 0) return 0;
+  return make({Kind::take, cell, std::uint32_t(count)});
+}
+
 Machine::number Machine::compare_exchange(number* at, number expected, number value) const {
-  const bool defect = defect_ == Defect::a_frame_for_two;
-  const number old = make({defect ? Kind::relaxed : Kind::compare_exchange, cell_of(at),
-                           std::uint32_t(value), std::uint32_t(expected)});
-  return defect ? expected : old;
+  return make({Kind::compare_exchange, cell_of(at), std::uint32_t(value), std::uint32_t(expected)});
 }
 
 std::array<std::uint32_t, kNumItems> items_before() {

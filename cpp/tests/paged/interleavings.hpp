@@ -43,6 +43,7 @@ enum class Defect {
   everybody_wins,
   nobody_publishes,
   a_frame_for_two,        ///< the same frame is given out again
+  keep_what_is_missing,   ///< who finds no frame doesn't give back what it has counted
   evict_what_is_kept,     ///< an evicted unit stays valid
   evict_without_sending,  ///< what was stored to an evicted unit isn't written back
   free_a_frame_twice      ///< two warps that sweep don't notice each other
@@ -141,14 +142,15 @@ public:
 
   word settled(const word* at) const { return plain(at); }
   word acquire(const word* at) const;
-  word relaxed(const word* at) const { return make({Kind::relaxed, cell_of(at)}); }
+  template <typename Value>
+  Value relaxed(const Value* at) const {
+    return make({Kind::relaxed, cell_of(at)});
+  }
   word or_relaxed(word* at, word bits) const;
   void or_release(word* at, word bits) const;
   void and_relaxed(word* at, word bits) const;
   word exchange(word* at, word value) const;
-  number take(number* at, number count) const {
-    return make({Kind::take, cell_of(at), std::uint32_t(count)});
-  }
+  number take(number* at, number count) const;
   number compare_exchange(number* at, number expected, number value) const;
   template <typename Value>
   Value plain(const Value* at) const {

@@ -44,6 +44,7 @@ def test_unchanged_families_are_called_slower_in_at_most_one_comparison_of_a_hun
     assert alarms <= FALSE_ALARMS * num_comparisons
 
 
+@pytest.mark.long
 def test_a_loss_of_a_tenth_of_pinned_bandwidth_is_found_if_processes_differ_by_half_a_percent() -> (
     None
 ):

@@ -142,6 +142,7 @@ def test_a_gpu_that_vanishes_is_wrong_and_a_driver_without_one_is_a_dead_node(
     assert "CUDA_ERROR_UNKNOWN" in wrong.findings[0] or "999" in wrong.findings[0]
 
 
+@pytest.mark.long
 @pytest.mark.native
 def test_hosts_are_reached_by_ssh_and_one_that_is_not_is_a_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -83,9 +83,8 @@ def elsewhere(workers: DaskWorkers, say: Callable[[str], None]) -> Elsewhere:
     return Elsewhere(spread)
 
 
-@pytest.mark.parametrize(
-    ("kills", "swept"), [(1, POINTS[:12]), pytest.param(10, POINTS, marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("kills", "swept"), [(1, POINTS[:12]), (10, POINTS)])
 def test_workers_are_killed_and_the_file_has_the_same_bytes(
     tmp_path: Path, kills: int, swept: list[SweepPoint]
 ) -> None:
@@ -108,6 +107,7 @@ def interrupts_are_ignored() -> bool:
     return signal.getsignal(signal.SIGINT) == signal.SIG_IGN
 
 
+@pytest.mark.long
 def test_a_worker_that_was_started_again_ignores_ctrl_c_like_the_first() -> None:
     with local_client(1) as client:
         (nanny,) = client.cluster.workers.values()

@@ -31,7 +31,13 @@ def test_the_documents_have_a_kernel() -> None:
 
 
 @pytest.mark.parametrize(
-    "definition", ["", "ISTHMUS_PAGED_CHECKED", "ISTHMUS_PAGED_COUNTED", "ISTHMUS_TEST_BUDGETED"]
+    "definition",
+    [
+        "",
+        pytest.param("ISTHMUS_PAGED_CHECKED", marks=pytest.mark.long),
+        pytest.param("ISTHMUS_PAGED_COUNTED", marks=pytest.mark.long),
+        "ISTHMUS_TEST_BUDGETED",
+    ],
 )
 @pytest.mark.parametrize("name", sorted(_programs()))
 def test_kernels_on_paged_arrays_compile(name: str, definition: str) -> None:
@@ -41,6 +47,7 @@ def test_kernels_on_paged_arrays_compile(name: str, definition: str) -> None:
     assert (status, log) == (0, "")
 
 
+@pytest.mark.long
 def test_the_oldest_gpus_that_nvrtc_knows_can_run_it() -> None:
     source = isthmus.paged_header() + _programs()["tests/gpu/paged_stress.cu"]
     status, log = compile_for_gpu(source.encode(), "--gpu-architecture=sm_75")

@@ -107,6 +107,7 @@ def test_a_node_of_slurm_joins_by_tls_and_is_measured_and_its_job_ends_with_the_
     assert lines(tmp_path / "cancelled") == lines(tmp_path / "submitted")
 
 
+@pytest.mark.long
 @pytest.mark.native
 def test_each_job_asks_for_a_whole_node_and_starts_one_worker_without_a_dashboard(
     slurm: dict[str, str], tmp_path: Path

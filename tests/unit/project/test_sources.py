@@ -18,6 +18,7 @@ _PATH = re.compile(rf"(?<![\w./~$-])(?:{FOLDERS})/[\w./*+-]*[\w*]")
 # These words stand for any name, as in `benchmarks/NAME/README.md`.
 _PLACEHOLDER = re.compile(r"(?<![A-Za-z])(?:NAME|FOLDER|FILE)(?![A-Za-z])")
 _MARKER = re.compile(r"\bSources?:(?:\s+|$)|^\s*Source\s{2,}")
+_SOURCE = re.compile("Source")
 _URL = re.compile(r"https?://|\bdoi 10\.|\bgithub\.com/")
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
@@ -58,6 +59,12 @@ def code_prose(text: str) -> Iterator[tuple[int, str]]:
         elif found := re.search(r"/\*(.*)", line):
             inside = "*/" not in line
             yield number, found[1]
+
+
+def files_with(pattern: re.Pattern[str]) -> list[Path]:
+    """List the files with a text, wherever it stands in them: others needn't be taken apart."""
+    found = with_suffix(".py", *CODE, *PROSE, *SCRIPTS)
+    return [path for path in found if pattern.search(path.read_text("utf-8"))]
 
 
 @cache
@@ -113,7 +120,7 @@ def missing_paths(text: str, folder: Path = ROOT) -> list[str]:
 def test_every_source_names_a_path_a_url_or_a_document_that_is_cited_in_full() -> None:
     unknown = [
         f"{path.relative_to(ROOT)}:{number}: {source}"
-        for path in with_suffix(".py", *CODE, *PROSE, *SCRIPTS)
+        for path in files_with(_SOURCE)
         if path.name not in ("test_sources.py", "sources.md", "CONTRIBUTING.md")
         for number, source in sources_of(path)
         if not _URL.search(source)
@@ -124,7 +131,7 @@ def test_every_source_names_a_path_a_url_or_a_document_that_is_cited_in_full() -
 
 
 def test_sources_are_found_in_every_language() -> None:
-    found = {path.suffix for path in with_suffix(".py", *CODE) if any(sources_of(path))}
+    found = {path.suffix for path in files_with(_SOURCE) if any(sources_of(path))}
     assert found >= {".py", ".cpp", ".hpp", ".inc"}
 
 
@@ -136,7 +143,7 @@ def test_every_document_in_the_list_has_an_author_a_title_and_a_year_or_version(
 def test_every_path_in_a_text_exists() -> None:
     missing = [
         f"{path.relative_to(ROOT)}:{number}: {name}"
-        for path in with_suffix(".py", *CODE, *PROSE, *SCRIPTS)
+        for path in files_with(_PATH)
         if path.name != "test_sources.py"
         for number, line in prose_of(path).items()
         for name in missing_paths(line, path.parent)

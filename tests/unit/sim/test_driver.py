@@ -165,9 +165,8 @@ def test_reads_of_an_h100_are_predicted_within_a_tenth_where_the_fit_saw_nothing
     assert geometric_error(compared(held, load_machine("h100-pcie5"))) < 0.1
 
 
-@pytest.mark.parametrize(
-    ("gpu", "run"), [("h100", RUN), pytest.param("h200", H200_RUN, marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("gpu", "run"), [("h100", RUN), ("h200", H200_RUN)])
 def test_prefetches_are_predicted_within_a_tenth_where_the_fit_saw_nothing(
     gpu: str, run: Path
 ) -> None:

@@ -231,6 +231,7 @@ def test_the_json_has_every_target_and_says_that_it_is_modelled(made_up: Evaluat
     assert len(lines) == len(TARGETS) + 1
 
 
+@pytest.mark.long
 def test_pictures_are_drawn_in_four_formats_and_say_that_they_are_modelled(
     made_up: Evaluation, tmp_path: Path
 ) -> None:

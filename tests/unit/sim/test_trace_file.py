@@ -306,6 +306,7 @@ print(info.summary.num_lines, peak_kib)
 """
 
 
+@pytest.mark.long
 def test_a_large_trace_is_read_in_bounded_memory(path: Path) -> None:
     num_blocks, num_lines = 128, 1 << 18
     large = _large_source(num_blocks, num_lines)

@@ -429,6 +429,7 @@ print(report.text_bytes, peak_kib)
 """
 
 
+@pytest.mark.long
 def test_a_large_text_is_imported_in_bounded_memory(tmp_path: Path) -> None:
     cta = f"\n#BEGIN_TB\n\nthread block = {{}},0,0\n\nwarp = 0\ninsts = 3001\n{LOAD_LINE}\n"
     cta += "0020 ffffffff 1 R1 FFMA 3 R4 R6 R8 0 0 \n" * 3000 + "\n#END_TB\n"
