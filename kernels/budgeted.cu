@@ -66,7 +66,7 @@ extern "C" __global__ void __launch_bounds__(256, 3)
     const uint64_t unit = i + isthmus_lane_of_warp();
     const auto all = machine.together();
     const bool full =
-        isthmus_lane_of_warp() == 0 && machine.take(&map->clock->head, 0) >= map->clock->tail;
+        isthmus_lane_of_warp() == 0 && machine.relaxed(&map->clock->head) >= map->clock->tail;
     if (machine.ballot(all, full) != 0) return;
     isthmus::paged::make_valid(machine, *map, all, uint32_t(unit), unit < end_unit,
                                isthmus::paged::kNamed);

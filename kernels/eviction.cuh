@@ -90,27 +90,26 @@ template <typename Machine>
 ISTHMUS_PAGED_CODE number next_position(const Machine& machine, const budgeted_map& map,
                                         number round, unsigned width) {
   budgeted_clock& clock = *map.clock;
-  const bool second_round = machine.take(&clock.position, 0) >= round;
-  if (machine.take(&clock.freed, 0) >= goal_of(machine, clock, second_round)) return 2 * round;
+  const bool second_round = machine.relaxed(&clock.position) >= round;
+  if (machine.relaxed(&clock.freed) >= goal_of(machine, clock, second_round)) return 2 * round;
   const number position = machine.take(&clock.position, width);
   return position < 2 * round ? position : 2 * round;
 }
 
 /// How many of `count` frames a warp may free, for its lane that leads: all warps together free no
-/// more than the round's goal.
+/// more than the round's goal, and a few less if some are in each round. A warp gives back what it
+/// has added beyond the goal, as in take_frames().
 template <typename Machine>
 ISTHMUS_PAGED_CODE word reserve(const Machine& machine, const budgeted_map& map, word count,
                                 bool second_round) {
   budgeted_clock& clock = *map.clock;
   const number goal = goal_of(machine, clock, second_round);
-  number before = machine.take(&clock.freed, 0);
-  while (before < goal) {
-    const word own = goal - before < count ? word(goal - before) : count;
-    const number seen = machine.compare_exchange(&clock.freed, before, before + own);
-    if (seen == before) return own;
-    before = seen;
-  }
-  return 0;
+  if (machine.relaxed(&clock.freed) >= goal) return 0;
+  const number before = machine.take(&clock.freed, count);
+  const number left = before < goal ? goal - before : 0;
+  const word own = left < count ? word(left) : count;
+  if (own < count) machine.take(&clock.freed, number(own) - count);
+  return own;
 }
 
 /// Sweeps over the frames, all warps of a launch together, until enough are free: in the first round

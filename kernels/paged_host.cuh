@@ -41,10 +41,6 @@ struct host_words {
   static number take(number* at, number count) {
     return __atomic_fetch_add(at, count, __ATOMIC_RELAXED);
   }
-  static number compare_exchange(number* at, number expected, number value) {
-    __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-    return expected;
-  }
   template <typename Value>
   static Value plain(const Value* at) {
     return *at;

@@ -168,9 +168,6 @@ struct gpu_machine {
   ISTHMUS_PAGED_CODE number take(number* at, number count) const {
     return atomicAdd(in_global(at), count);
   }
-  ISTHMUS_PAGED_CODE number compare_exchange(number* at, number expected, number value) const {
-    return atomicCAS(in_global(at), expected, value);
-  }
   template <typename Value>
   ISTHMUS_PAGED_CODE Value plain(const Value* at) const {
     return *in_global(at);

@@ -205,7 +205,7 @@ private:
   }
 
   std::uint32_t carry_out(State& state, std::size_t warp, const Operation& operation) {
-    const auto [kind, cell, value, expected] = operation;
+    const auto [kind, cell, value] = operation;
     state.clocks[warp][warp]++;
     switch (kind) {
       case Kind::plain:
@@ -232,7 +232,7 @@ private:
   }
 
   std::uint32_t carry_out_atomic(State& state, std::size_t warp, const Operation& operation) {
-    const auto [kind, cell, value, expected] = operation;
+    const auto [kind, cell, value] = operation;
     note_atomic(state, warp, state.word_accesses[cell]);
     std::uint32_t& word = state.words[cell];
     switch (kind) {
@@ -249,8 +249,6 @@ private:
         return std::exchange(word, word & value);
       case Kind::exchange:
         return std::exchange(word, value);
-      case Kind::compare_exchange:
-        return std::exchange(word, word == expected ? value : word);
       case Kind::take:
         return std::exchange(word, word + value);
       default:
@@ -370,10 +368,6 @@ Machine::number Machine::take(number* at, number count) const {
   if (defect_ == Defect::a_frame_for_two && cell == kHead) return relaxed(at);
   if (defect_ == Defect::keep_what_is_missing && cell == kHead && std::int64_t(count) < 0) return 0;
   return make({Kind::take, cell, std::uint32_t(count)});
-}
-
-Machine::number Machine::compare_exchange(number* at, number expected, number value) const {
-  return make({Kind::compare_exchange, cell_of(at), std::uint32_t(value), std::uint32_t(expected)});
 }
 
 std::array<std::uint32_t, kNumItems> items_before() {

@@ -57,7 +57,6 @@ enum class Kind {
   or_release,
   and_relaxed,
   exchange,
-  compare_exchange,
   take,
   await,
   plain,
@@ -73,7 +72,6 @@ struct Operation {
   Kind kind;
   std::size_t cell = 0;  ///< a word, an item, or a unit
   std::uint32_t value = 0;
-  std::uint32_t expected = 0;  ///< by compare_exchange
 
   bool operator==(const Operation&) const = default;
 };
@@ -151,7 +149,6 @@ public:
   void and_relaxed(word* at, word bits) const;
   word exchange(word* at, word value) const;
   number take(number* at, number count) const;
-  number compare_exchange(number* at, number expected, number value) const;
   template <typename Value>
   Value plain(const Value* at) const {
     return make({Kind::plain, cell_of(at)});
