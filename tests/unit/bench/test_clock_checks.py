@@ -136,3 +136,13 @@ def test_an_instrument_hands_on_what_the_test_says() -> None:
     asked = bench.asked[1]
     assert (asked["method"], asked["host_memory"], asked["cold"]) == ("kernel", "pinned", True)
     assert device.notes == ["an untested driver"]
+
+
+def test_a_thread_that_lost_its_core_is_no_wrong_clock() -> None:
+    found = FakeMeasurement(
+        [
+            FakeSamples("completion", [6e-6] * 3, 1),
+            FakeSamples("event_delta", [2e-6, 5e-3, 6e-3], 1),
+        ]
+    )
+    check_latencies(found, by_driver=True)
