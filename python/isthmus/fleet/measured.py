@@ -46,7 +46,8 @@ class Gpu:
         facts: The same in words, by `facts_of`.
         costs: For each run, the costs of what is judged.
         errors: How many results of a test ended in an error, by test and message.
-        waived: The reason for which a test was waived, by test.
+        waived: The reason for which a test was waived and gave no other result, by test.
+        passed: The tests that gave results.
         short: Results that are below their expected values, as fractions of them, by test.
         times: When each run began and ended.
     """
@@ -58,6 +59,7 @@ class Gpu:
     costs: list[Mapping[Subject, Costs]] = field(default_factory=list)
     errors: dict[tuple[str, str], int] = field(default_factory=dict)
     waived: dict[str, str] = field(default_factory=dict)
+    passed: set[str] = field(default_factory=set)
     short: dict[str, float] = field(default_factory=dict)
     times: list[tuple[datetime, datetime]] = field(default_factory=list)
 
@@ -120,7 +122,11 @@ class Fleet:
             if result.status == Status.ERROR and result.error is not None:
                 failed = (result.test, result.error.message)
                 gpu.errors[failed] = gpu.errors.get(failed, 0) + 1
-            elif result.status == Status.WAIVED and not result.ran_out_of_time:
+            elif result.status == Status.PASSED:
+                # Few points of a test may be waived by chance, such as for lack of memory.
+                gpu.passed.add(result.test)
+                gpu.waived.pop(result.test, None)
+            elif _is_refused(result) and result.test not in gpu.passed:
                 gpu.waived[result.test] = result.reason or ""
             found = costs_of(result)
             judged = self._judged_as(result, emulated=run.machine.emulated) if found else None
@@ -178,6 +184,11 @@ def _why(path: Path, error: Exception) -> str:
     if isinstance(error, ValidationError):
         return f"{path} is not a diagnosis of `isthmus doctor`: {first_fault(error)}"
     return str(error)
+
+
+def _is_refused(result: Result) -> bool:
+    """Whether a result is waived for what its machine is, and not for lack of time."""
+    return result.status == Status.WAIVED and not result.ran_out_of_time
 
 
 def _add_expected(gpu: Gpu, run: Run) -> None:

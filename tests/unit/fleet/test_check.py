@@ -199,6 +199,35 @@ def test_errors_that_others_do_not_have_are_wrong_and_those_of_all_are_a_note() 
     assert any("failed: bytes arrived wrong" in note for note in health.notes)
 
 
+def waiving(fleet: Fleet, node: str, *, everything: bool) -> str:
+    """Add a run of which a test has waived one of its points, or all; give its name."""
+    (run,) = Made(name=node, runs=1).left(random.Random(1))  # noqa: S311 - no secret
+    test = max({r.test for r in run.results}, key=[r.test for r in run.results].count)
+    own = [place for place, result in enumerate(run.results) if result.test == test]
+    results = list(run.results)
+    for place in own if everything else own[-1:]:
+        results[place] = results[place].model_copy(
+            update={"status": ResultStatus.WAIVED, "median": None, "reason": "no room"}
+        )
+    fleet.add(node, run.model_copy(update={"results": results}))
+    return test
+
+
+def test_a_test_that_gave_nothing_on_one_node_alone_is_a_doubt() -> None:
+    fleet = Fleet()
+    for node in equal_nodes(6):
+        waiving(fleet, node.name, everything=False)
+    test = waiving(fleet, "odd", everything=True)
+    (finding,) = one(check_fleet(fleet), "odd").findings
+    assert finding == f"waived here and not in most of its class: {test}: no room"
+
+
+def test_a_point_that_was_waived_by_chance_is_no_doubt() -> None:
+    fleet = fleet_of(equal_nodes(6))
+    waiving(fleet, "n03", everything=False)
+    assert one(check_fleet(fleet), "n03").verdict == Verdict.OK
+
+
 def test_two_nodes_that_claim_one_gpu_at_the_same_time_are_doubtful() -> None:
     fleet = fleet_of(equal_nodes(6))
     twice = fleet_of([Made(name="n01", runs=1)]).gpus[("n01", "GPU-n01")]
