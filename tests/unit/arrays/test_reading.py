@@ -2,6 +2,7 @@
 
 import struct
 import sys
+import warnings
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -214,7 +215,9 @@ def test_an_array_that_gets_another_shape_while_the_other_one_is_read_keeps_what
     class Reshaping:
         @property
         def __array_interface__(self) -> dict[str, object]:
-            target.shape = (2, 3, 4)
+            with warnings.catch_warnings():  # NumPy 2.5 deprecates what it still allows
+                warnings.simplefilter("ignore", DeprecationWarning)
+                target.shape = (2, 3, 4)
             return np.zeros((4, 6), np.uint8).__array_interface__
 
     read, source, _ = reader.pair(target, Reshaping(), None)
