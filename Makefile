@@ -27,6 +27,7 @@ cores := $(shell nproc)
 # Of ctest and of pytest: long checks are left out, or run alone.
 labelled = -LE long
 marked = -m 'not long'
+programs = .tests
 ctest = $(BIN)/ctest --test-dir $(build) -j $$(($(cores) + 1)) --output-on-failure $(labelled)
 pytest = $(BIN)/python -m pytest -n $(cores) --dist worksteal $(marked) $(ARGS)
 # Of `make stress`: what the environment names, or else the emulated driver.
@@ -53,11 +54,12 @@ install: $(VENV)/.isthmus  ## the library for C and C++ into PREFIX=..., with it
 test:  ## tests that need no GPU, without the long ones
 	@mkdir -p build && : >build/ctest.txt
 	@echo "The tests in C++ run beside those in Python, and write to build/ctest.txt."
-	@$(MAKE) --no-print-directory -k -j 3 ran-cpp ran-python labelled="$(labelled)" marked="$(marked)" \
+	@$(MAKE) --no-print-directory -k -j 3 ran-cpp ran-python labelled="$(labelled)" marked="$(marked)" programs="$(programs)" \
 	  said='>>build/ctest.txt 2>&1'; code=$$?; cat build/ctest.txt; exit $$code
 
 test-long: labelled = -L long
 test-long: marked = -m long
+test-long: programs = .long
 test-long: browser test  ## the long ones: all faults, fleets on real processes, a browser, every architecture
 
 test-cpp:  ## those of test in C++
@@ -65,7 +67,7 @@ test-cpp:  ## those of test in C++
 
 test-python: ran-python  ## those of test in Python; ARGS="..." goes to pytest
 
-stress: $(build)/.tests  ## copies beside all that disturbs them for SECONDS=60, in C++, then in Python; ISTHMUS_DRIVER=system: on a GPU
+stress: $(build)/.long  ## copies beside all that disturbs them for SECONDS=60, in C++, then in Python; ISTHMUS_DRIVER=system: on a GPU
 	@ISTHMUS_DRIVER=$(driver_source) $(build)/bin/stress_copies --seconds $(SECONDS)
 	@ISTHMUS_DRIVER=$(driver_source) PYTHONPATH=tests $(BIN)/python -m stress --seconds $(SECONDS) $(ARGS)
 
@@ -130,7 +132,7 @@ $(VENV)/.tools: pyproject.toml cmake/build_requirements.py cmake/prerequisites.s
 	@touch $@
 
 $(VENV)/.isthmus: $(VENV)/.tools $(native)
-	$(BIN)/pip install -q --disable-pip-version-check --no-build-isolation \
+	$(BIN)/pip install -q --disable-pip-version-check --no-build-isolation --no-compile \
 	  --config-settings=build-dir=$(build) --config-settings='build.targets=$(installed)' \
 	  --config-settings=cmake.define.ISTHMUS_BUILD_TESTS=ON $(launcher:%=--config-settings=cmake.define.%) \
 	  -e '.$(extra)'
@@ -159,7 +161,7 @@ $(fuzzing)/.fuzzers: $(VENV)/.tools $(native) $(tested)
 	@touch $@
 
 # Of this file's targets for tests. Neither ninja nor a test looks for this make's jobserver, which isn't handed on.
-ran-cpp: $(build)/.tests
+ran-cpp: $(build)/$(programs)
 	@MAKEFLAGS= $(ctest) $(said)
 
 ran-python: $(VENV)/.test
@@ -177,4 +179,9 @@ $(build)/.compiled: $(VENV)/.isthmus $(tested)
 $(build)/.tests: $(build)/.compiled $(VENV)/.test
 	@$(BIN)/cmake $(build) >/dev/null
 	@MAKEFLAGS= $(BIN)/cmake --build $(build) $(said)
+	@touch $@
+
+# What only long tests need.
+$(build)/.long: $(build)/.tests
+	@MAKEFLAGS= $(BIN)/cmake --build $(build) --target long_programs $(said)
 	@touch $@

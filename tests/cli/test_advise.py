@@ -109,6 +109,7 @@ def test_a_profile_of_the_emulated_device_is_marked(invoke: Invoke, tmp_path: Pa
     assert invoke("advise", "1MiB", "--machine", str(path)).out.startswith("EMULATED")
 
 
+@pytest.mark.long
 def test_pictures_are_drawn(invoke: Invoke, mine: str, tmp_path: Path) -> None:
     pytest.importorskip("altair", reason="needs isthmus[report]")
     outcome = invoke("advise", "1MiB", "--machine", mine, "--plot", str(tmp_path / "cost"))

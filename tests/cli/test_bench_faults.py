@@ -25,6 +25,7 @@ def test_a_gpu_in_exclusive_mode_is_no_device_for_us_and_the_line_says_so(spawn:
     assert "nvidia-smi -c 0" in outcome.err
 
 
+@pytest.mark.long
 def test_a_device_that_disappears_ends_the_rest_with_the_reason_and_keeps_what_was_done(
     spawn: Invoke,
 ) -> None:

@@ -94,6 +94,7 @@ def test_j_is_our_json_and_nvbandwidth_s_with_its_format(invoke: Invoke) -> None
     assert float(case["bandwidth_matrix"][0][0]) == pytest.approx(case["sum"], rel=1e-4)
 
 
+@pytest.mark.long
 def test_nvbandwidth_s_format_runs_its_tests_and_prints_their_sums(invoke: Invoke) -> None:
     outcome = invoke(*EMULATED, "-b", "1", "--format", "nvbandwidth", "-i", "1")
     assert outcome.code == 0, outcome.err
@@ -235,6 +236,7 @@ def test_a_measured_run_is_never_compared_with_a_modelled_one(
     refused(outcome, "modelled numbers are never compared", "runs of the same kind")
 
 
+@pytest.mark.long
 def test_plots_are_written_into_a_folder_that_is_made(invoke: Invoke, tmp_path: Path) -> None:
     folder = tmp_path / "new" / "plots"
     outcome = invoke(*EMULATED, "-t", _H2D, "--sizes", "4,64,4096", "--plots", str(folder))

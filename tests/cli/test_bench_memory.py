@@ -68,6 +68,7 @@ def test_host_copies_are_measured_and_say_where_their_pages_were(invoke: Invoke)
     assert {r.verified_on for r in run.results} == {"host"}
 
 
+@pytest.mark.long
 def test_nothing_is_larger_than_max_bytes_allows(invoke: Invoke) -> None:
     suites = ("alloc", "pinned_vs_pageable", "host")
     arguments = ("bench", *suites, "--device", "emulated", "-i", "3")

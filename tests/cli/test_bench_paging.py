@@ -22,6 +22,7 @@ def run() -> Run:
     return Run.model_validate_json(outcome.out)
 
 
+@pytest.mark.long
 def test_every_program_runs_by_every_way_and_its_results_are_compared(run: Run) -> None:
     passed = [result for result in run.results if result.status == Status.PASSED]
     assert {result.verified_on for result in passed} == {"host"}
@@ -33,6 +34,7 @@ def test_every_program_runs_by_every_way_and_its_results_are_compared(run: Run) 
     } - COPY_NOTHING
 
 
+@pytest.mark.long
 def test_a_way_that_cannot_run_is_waived_and_says_why(run: Run) -> None:
     waived = [result for result in run.results if result.status == Status.WAIVED]
     assert {(result.test, result.axes["way"]) for result in waived} == {
@@ -41,6 +43,7 @@ def test_a_way_that_cannot_run_is_waived_and_says_why(run: Run) -> None:
     assert all("copies nothing" in (result.reason or "") for result in waived)
 
 
+@pytest.mark.long
 def test_the_tables_are_those_of_the_papers_figures(run: Run) -> None:
     text = as_text(run)
     assert "Programs of Zhang 2019, ms" in text

@@ -71,6 +71,7 @@ def test_prometheus_reads_a_metric_a_line(invoke: Invoke, folder: Path) -> None:
     assert len(set(lines)) == len(lines)
 
 
+@pytest.mark.long
 def test_the_page_names_the_bad_nodes_first(invoke: Invoke, folder: Path) -> None:
     pytest.importorskip("altair", reason="isthmus[report] is not installed")
     outcome = invoke("fleet", "check", str(folder), "--format", "html")

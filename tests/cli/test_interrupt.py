@@ -37,6 +37,7 @@ def wait_for(process: subprocess.Popen[str], text: str) -> None:
     raise AssertionError(f"the process ended without saying {text!r}")
 
 
+@pytest.mark.long
 def test_ctrl_c_stops_after_the_current_point_and_keeps_what_is_finished(
     own_environment: Path,
 ) -> None:

@@ -75,6 +75,7 @@ def test_a_file_that_is_no_run_of_this_schema_is_refused(
     assert outcome.err.startswith("error: ")
 
 
+@pytest.mark.long
 def test_a_run_without_the_experiment_s_tests_is_refused_with_their_names(
     invoke: Invoke, tmp_path: Path
 ) -> None:
@@ -89,6 +90,7 @@ def test_a_run_without_the_experiment_s_tests_is_refused_with_their_names(
     assert "has no test of any experiment" in every.err
 
 
+@pytest.mark.long
 def test_an_experiment_is_measured_kept_and_marked_as_emulated(
     invoke: Invoke, saved_runs: Callable[[], list[Path]]
 ) -> None:

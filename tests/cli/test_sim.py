@@ -212,6 +212,7 @@ def test_ctrl_c_in_a_sweep_keeps_the_finished_points_and_goes_on(tmp_path: Path)
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.long
 def test_ctrl_c_in_a_run_ends_it_at_once(tmp_path: Path) -> None:
     command = [*PROGRAM, "sim", "run", "mum-1400k", "-p", "whole-page"]
     with interruptible(command, cwd=tmp_path) as process:

@@ -42,6 +42,7 @@ def test_help_is_as_reviewed(invoke: Invoke, golden: Golden, command: str) -> No
     golden(f"help_sim_{command}.text", outcome.out)
 
 
+@pytest.mark.long
 def test_a_fitted_machine_is_written_and_predicts_its_run(
     invoke: Invoke, short_run: Path, tmp_path: Path
 ) -> None:

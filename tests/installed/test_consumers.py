@@ -23,6 +23,7 @@ def outside(sources: Path, folder: Path) -> Path:
     return Path(shutil.copytree(sources, folder / sources.name))
 
 
+@pytest.mark.long
 def test_a_program_in_cpp_uses_every_public_header(installed: Installed, tmp_path: Path) -> None:
     installed.build(outside(_CONSUMER, tmp_path), tmp_path / "build")
     done = run_process([str(tmp_path / "build" / "consumer")], _QUIET)

@@ -273,6 +273,7 @@ except WriteError as error:
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", ["sweep", "trace"])
 def test_a_limit_on_the_size_of_files_is_told_of_whenever_it_strikes(
     tmp_path: Path, what: str

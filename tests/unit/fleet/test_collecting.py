@@ -254,6 +254,7 @@ def test_a_clock_that_differs_is_said_once_and_the_runs_are_kept(
     assert all(line.startswith("odd: its clock is ") and said in line for line in found)
 
 
+@pytest.mark.long
 def test_clocks_that_differ_change_no_verdict(tmp_path: Path) -> None:
     def reply(node: str, task: Task) -> str:
         text = good(node, task).replace("GPU-00000000", f"GPU-0000000{node[-1]}")

@@ -60,6 +60,7 @@ def test_what_is_no_measurement_is_refused(change: dict[str, object]) -> None:
         worker.measure(text)
 
 
+@pytest.mark.long
 @pytest.mark.native
 def test_a_measurement_gives_the_run_and_a_missing_device_its_reason() -> None:
     found = answers(ONE.model_copy(update={"devices": ["emulated", "emulated:nonsense"]}))

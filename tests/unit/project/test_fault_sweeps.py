@@ -15,18 +15,16 @@ _FAULTS = _TESTS.parent / "build/release/bin/libisthmus_system_faults.so"
 _OPERATIONS = [
     "copy",
     "small_copy",
-    "items_with_gaps",
     "copy_async",
     "part_of_an_array",
-    "watched_copy",
-    "dropped_copy",
     "window",
-    "safetensors",
     "explain",
-    "trim",
 ]
 # They make many calls, or take long for each.
-_LONG = ["many_copies", "paged", "budgeted", "pinned", "saving", "new_transfers"]
+_LONG = [
+    *("many_copies", "paged", "budgeted", "pinned", "saving", "new_transfers"),
+    *("items_with_gaps", "dropped_copy", "watched_copy", "safetensors", "trim"),
+]
 
 
 @pytest.fixture(scope="module")

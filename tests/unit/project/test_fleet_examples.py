@@ -54,6 +54,7 @@ def test_a_job_of_slurm_measures_every_node_and_names_the_one_that_is_silent(
     ]
 
 
+@pytest.mark.long
 @pytest.mark.native
 def test_the_prolog_passes_a_node_that_is_as_fast_as_its_baseline(
     cluster: dict[str, str], tmp_path: Path

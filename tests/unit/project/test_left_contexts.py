@@ -20,6 +20,7 @@ _FILES = {
 }
 
 
+@pytest.mark.long
 def test_a_file_that_leaves_a_context_alive_is_an_error_and_no_later_one(tmp_path: Path) -> None:
     names = [tmp_path / f"test_{name}.py" for name in _FILES]
     for path, code in zip(names, _FILES.values(), strict=True):

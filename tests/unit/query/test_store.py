@@ -115,6 +115,7 @@ def test_what_cannot_be_read_is_named_each_time(folder: Path) -> None:
         assert found.unread == [f"{folder}/b.json is not a run: it isn't JSON"]
 
 
+@pytest.mark.long
 def test_runs_that_arrive_are_not_read_again(folder: Path, read: list[str]) -> None:
     store = Store(folder)
     arriving = Arriving(store)
@@ -128,6 +129,7 @@ def test_runs_that_arrive_are_not_read_again(folder: Path, read: list[str]) -> N
     assert ids(found) == ["a", "b", "c", *(f"n{number:02}" for number in range(40))]
 
 
+@pytest.mark.long
 def test_many_small_files_become_few(folder: Path) -> None:
     for number in range(25):
         path = folder / f"n{number:02}.json"

@@ -18,7 +18,7 @@ from isthmus.run.reading import read_run
 RECORDED = Path(__file__).parents[3] / "benchmarks" / "link"
 
 
-@pytest.fixture(scope="module", params=["h100", "two_h200"])
+@pytest.fixture(scope="module", params=[pytest.param("h100", marks=pytest.mark.long), "two_h200"])
 def recorded(request: pytest.FixtureRequest) -> Run:
     return read_run(str(RECORDED / request.param / "run.json"))
 
@@ -198,6 +198,7 @@ def test_every_picture_of_an_emulated_run_says_so(emulated: bool) -> None:
         assert ("EMULATED" in chart.to_dict()["title"]["subtitle"]) == emulated
 
 
+@pytest.mark.long
 def test_each_picture_is_written_in_four_forms(tmp_path: Path) -> None:
     run = runs.run()
     few = [r for r in run.results if r.test == "window_push"]

@@ -158,6 +158,7 @@ def test_a_driver_without_a_first_cost_gets_none() -> None:
     assert fit.machine.faults.first < US // 100
 
 
+@pytest.mark.long
 def test_reads_of_an_h100_are_predicted_within_a_tenth_where_the_fit_saw_nothing(h100: Run) -> None:
     """The machine is that fit: a long test makes it again."""
     reads = [one for one in points_of(h100) if one.access is Access.READ]
@@ -181,6 +182,7 @@ def test_prefetches_are_predicted_within_a_tenth_where_the_fit_saw_nothing(
     assert max(errors.values()) < 0.1
 
 
+@pytest.mark.long
 def test_the_fit_finds_what_prefetches_were_made_with() -> None:
     true = machine_with(12 * US, 150 * US, US // 4)
     costs = {"prefetch": 30 * US, "prefetch_block": 7 * US}
@@ -199,6 +201,7 @@ def test_the_fit_finds_what_prefetches_were_made_with() -> None:
     assert [one.held_back for one in prefetched] == [False, True, False]
 
 
+@pytest.mark.long
 def test_the_fit_finds_what_the_cpus_accesses_were_made_with() -> None:
     costs = {"back_fault": 11 * US, "back_page": US // 2}
     costs |= {"back_prefetch": 40 * US, "back_prefetch_block": 90 * US}
@@ -312,6 +315,7 @@ def test_reads_at_random_follow_from_the_same_hours_reads_in_order(
     assert max(abs(one.error) for one in at_random) < 0.2
 
 
+@pytest.mark.long
 def test_a_read_at_random_touches_more_blocks_in_fewer_batches() -> None:
     in_order, at_random = (
         predicted(

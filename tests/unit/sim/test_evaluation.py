@@ -263,6 +263,7 @@ def grid(points: list[SweepPoint]) -> list[Combination]:
     return combinations(points, made)
 
 
+@pytest.mark.long
 def test_the_grid_has_every_combination_once(points: list[SweepPoint]) -> None:
     assert len({point.key for point in points}) == len(points)
     # Where local memory is, and what the CPU does, makes a difference to programs that have it.
@@ -295,6 +296,7 @@ def test_programs_with_local_memory_are_known(program: str) -> None:
     assert same == (program not in LOCAL_PROGRAMS)
 
 
+@pytest.mark.long
 def test_the_grid_is_scored_against_every_way_to_count_the_programmers_copy(
     grid: list[Combination],
 ) -> None:
@@ -315,6 +317,7 @@ def test_the_default_answers_are_a_policys_own() -> None:
     assert defaults("single-range")["cores.clock"] == "700MHz"
 
 
+@pytest.mark.long
 def test_the_grid_is_summed_up_by_target_and_by_answer(grid: list[Combination]) -> None:
     text = summary_text(grid)
     assert text.startswith("modelled: no number here was measured")

@@ -24,6 +24,7 @@ extern "C" __global__ void access(const Geometry* geometry, Page* pages, std::ui
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_90"])
 def test_the_state_machine_compiles_for_a_gpu(architecture: str) -> None:
     assert compile_for_gpu(KERNEL, f"--gpu-architecture={architecture}") == (0, "")

@@ -368,6 +368,7 @@ def test_only_gh200_is_coherent() -> None:
     assert coherent == ["gh200-c2c"]
 
 
+@pytest.mark.long
 def test_gh200_keeps_the_cpus_lines_in_its_second_cache_and_takes_no_page_back() -> None:
     near = isthmus.simulate("bfs", machine="gh200-c2c", policy="zero-copy")
     far = isthmus.simulate(

@@ -92,6 +92,7 @@ def test_a_tracez_file_has_the_text_of_the_traceg_file(
     ]
 
 
+@pytest.mark.long
 def test_any_truncation_of_a_tracez_file_is_refused(tmp_path: Path) -> None:
     packed = tracez(TEXT, dictionary=trained())
     for size in range(len(packed)):

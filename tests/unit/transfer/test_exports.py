@@ -129,6 +129,7 @@ def test_a_tensors_memory_is_held_by_an_alias_until_the_copy_has_ended(
     assert (torch.num_borrowed, tensor.num_detached) == (2, 1), "a blocking copy needs none"
 
 
+@pytest.mark.long
 def test_a_future_that_its_own_array_refers_to_is_no_leak(
     transfers: isthmus.Transfers, memory: _native.DeviceMemory, blocked: BlockedStream
 ) -> None:
