@@ -97,19 +97,13 @@ ISTHMUS_PAGED_CODE number next_position(const Machine& machine, const budgeted_m
 }
 
 /// How many of `count` frames a warp may free, for its lane that leads: all warps together free no
-/// more than the round's goal, and a few less if some are in each round. A warp gives back what it
-/// has added beyond the goal, as in take_frames().
+/// more than the round's goal, and perhaps a few less if some are in each round.
 template <typename Machine>
 ISTHMUS_PAGED_CODE word reserve(const Machine& machine, const budgeted_map& map, word count,
                                 bool second_round) {
   budgeted_clock& clock = *map.clock;
-  const number goal = goal_of(machine, clock, second_round);
-  if (machine.relaxed(&clock.freed) >= goal) return 0;
-  const number before = machine.take(&clock.freed, count);
-  const number left = before < goal ? goal - before : 0;
-  const word own = left < count ? word(left) : count;
-  if (own < count) machine.take(&clock.freed, number(own) - count);
-  return own;
+  number at = 0;
+  return take_up_to(machine, &clock.freed, goal_of(machine, clock, second_round), count, at);
 }
 
 /// Sweeps over the frames, all warps of a launch together, until enough are free: in the first round

@@ -42,6 +42,20 @@ ISTHMUS_PAGED_SHARED unsigned char* origin(unsigned char* frames, number frame, 
                                           ((frame - unit) << unit_shift));
 }
 
+/// Takes up to `count` of what a counter may still reach below `limit`, from number `at` on. Who finds
+/// too few gives back what it has added beyond the limit: until then others find none, and there is
+/// none. A loop of compare-and-exchange would let one group succeed in each microsecond.
+template <typename Machine>
+ISTHMUS_PAGED_CODE word take_up_to(const Machine& machine, number* counter, number limit,
+                                   word count, number& at) {
+  if (machine.relaxed(counter) >= limit) return 0;
+  at = machine.take(counter, count);
+  const number left = at < limit ? limit - at : 0;
+  const word taken = left < count ? word(left) : count;
+  if (taken < count) machine.take(counter, number(taken) - count);
+  return taken;
+}
+
 }  // namespace paged
 
 /// What a kernel is given of a budgeted array.
@@ -98,20 +112,13 @@ struct budgeted_map : paged_map {
   ISTHMUS_PAGED_CODE void bring_along(const Machine&, typename Machine::lanes,
                                       typename Machine::lanes, unsigned int) const {}
 
-  /// Takes up to `count` free frames, the first of which is number `first` of the ring. A group that
-  /// finds too few gives back what it has added beyond the last one: until then others find none, and
-  /// there is none. A loop of compare-and-exchange would let one group succeed in each microsecond.
+  /// Takes up to `count` free frames, the first of which is number `first` of the ring.
   template <typename Machine>
   ISTHMUS_PAGED_CODE word take_frames(const Machine& machine, word count, word& first) const {
-    const number tail = machine.plain(&clock->tail);
-    word taken = 0;
-    if (machine.relaxed(&clock->head) < tail) {
-      const number at = machine.take(&clock->head, count);
-      const number left = at < tail ? tail - at : 0;
-      taken = left < count ? word(left) : count;
-      first = word(at % num_frames);
-      if (taken < count) machine.take(&clock->head, number(taken) - count);
-    }
+    number at = 0;
+    const word taken =
+        paged::take_up_to(machine, &clock->head, machine.plain(&clock->tail), count, at);
+    first = word(at % num_frames);
     if (taken < count) machine.take(&clock->missed, count - taken);
     return taken;
   }

@@ -24,10 +24,7 @@ def advice_data(advice: Advice) -> dict[str, object]:
             {
                 "way": way.name,
                 "paths": {direction: path.value for direction, path in way.paths.items()},
-                **{
-                    part: getattr(way, part)._asdict()
-                    for part in ("prepare", "copies", "release", "cost")
-                },
+                **_intervals(way, "prepare", "copies", "release", "cost"),
                 "extrapolated": way.extrapolated,
             }
             for way in advice.ways
@@ -71,13 +68,14 @@ def offload_data(advice: "OffloadAdvice") -> dict[str, object]:
         "answer": advice.sentence,
         "cpu_seconds": advice.cpu_seconds,
         "gpu_pays": advice.gpu_pays,
-        "ways": [
-            asdict(way)
-            | {part: getattr(way, part)._asdict() for part in ("before", "each", "cost")}
-            for way in advice.ways
-        ],
+        "ways": [asdict(way) | _intervals(way, "before", "each", "cost") for way in advice.ways],
         "not_possible": [{"way": way, "reason": why} for way, why in advice.refused],
     }
+
+
+def _intervals(way: object, *parts: str) -> dict[str, object]:
+    """Give parts of a way's cost as objects; a named tuple itself would be an array."""
+    return {part: getattr(way, part)._asdict() for part in parts}
 
 
 def _head(profile: Profile) -> dict[str, object]:

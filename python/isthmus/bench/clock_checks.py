@@ -31,8 +31,8 @@ def check_latencies(found: Measurement, *, by_driver: bool) -> None:
     if by_driver:
         _check_shortest(medians)
     # A wrong clock is wrong in every sample; a thread that lost its core disturbs some of them.
-    shortest = {s.metric: min(s.seconds) for s in found.samples if s.seconds}
-    delta, completion = shortest.get(Metric.EVENT_DELTA), medians.get(Metric.COMPLETION)
+    deltas = [one for s in found.samples if s.metric == Metric.EVENT_DELTA for one in s.seconds]
+    delta, completion = min(deltas, default=None), medians.get(Metric.COMPLETION)
     if delta is not None and completion is not None and delta > _MAX_COMPLETIONS * completion:
         raise ImpossibleTime(
             f"the GPU's clock says {delta:.3g} s of a copy that the CPU saw done in "

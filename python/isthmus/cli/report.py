@@ -170,7 +170,7 @@ def _text(runs: "list[Run]", wanted: ReportFormat, *, compare: bool, is_history:
 
     # They start while the document is collected, if there is enough to draw.
     many = sum(len(run.results) for run in runs) >= _MANY_RESULTS
-    with Drawers() if many else nullcontext() as drawers:
+    with Drawers.started() if many else nullcontext() as drawers:
         document = _document(runs, wanted, compare=compare, is_history=is_history)
         return as_html(document, drawers)
 

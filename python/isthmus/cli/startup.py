@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 _STDERR = 2
 # The beginning of the file names of the import system's own code.
 _IMPORTING = "<frozen importlib"
-# Otherwise Pydantic searches all installed packages for plugins, which takes 12 ms.
-_NO_PLUGINS = ("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
 def main() -> int:
@@ -33,7 +31,8 @@ def main() -> int:
         guarded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
         if guarded:
             signal.signal(signal.SIGINT, _interrupt)
-        os.environ.setdefault(*_NO_PLUGINS)
+        # Otherwise Pydantic searches all installed packages for plugins, which takes 12 ms.
+        os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
         from isthmus.cli.app import main as program
 
         code = program()

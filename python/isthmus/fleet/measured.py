@@ -123,7 +123,7 @@ class Fleet:
                 failed = (result.test, result.error.message)
                 gpu.errors[failed] = gpu.errors.get(failed, 0) + 1
             elif result.status == Status.PASSED:
-                # Few points of a test may be waived by chance, such as for lack of memory.
+                # Single points of a test are waived by chance, such as for lack of memory.
                 gpu.passed.add(result.test)
                 gpu.waived.pop(result.test, None)
             elif _is_refused(result) and result.test not in gpu.passed:

@@ -22,9 +22,9 @@ def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("two_cores")
-def test_twoprocesses_draw_what_this_one_draws_in_the_same_order() -> None:
+def test_two_processes_draw_what_this_one_draws_in_the_same_order() -> None:
     specifications = [bar(height) for height in range(10, 70, 10)]
-    with Drawers() as several:
+    with Drawers.started() as several:
         processes = several.processes
         drawn = several.draw(specifications)
     assert drawn == Drawers().draw(specifications)
@@ -35,36 +35,43 @@ def test_twoprocesses_draw_what_this_one_draws_in_the_same_order() -> None:
 @pytest.mark.usefixtures("two_cores")
 def test_figures_of_a_process_that_is_killed_are_drawn_here() -> None:
     specifications = [bar(height) for height in range(10, 40, 10)]
-    with Drawers() as several:
+    with Drawers.started() as several:
         for process in several.processes:
             process.kill()
         assert several.draw(specifications) == Drawers().draw(specifications)
 
 
 @pytest.mark.usefixtures("two_cores")
-def testprocesses_that_cannot_be_started_are_done_without(
+def test_processes_that_cannot_be_started_are_done_without(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(drawers, "_COMMAND", ("/nowhere/python",))
-    with Drawers() as none:
+    with Drawers.started() as none:
         assert none.draw([bar(1)]) == Drawers().draw([bar(1)])
 
 
 @pytest.mark.usefixtures("two_cores")
-def test_a_specification_that_is_refused_is_an_error_with_severalprocesses_too() -> None:
-    with pytest.raises(ValueError, match="conversion failed"), Drawers() as several:
+def test_a_specification_that_is_refused_is_an_error_with_several_processes_too() -> None:
+    with pytest.raises(ValueError, match="conversion failed"), Drawers.started() as several:
         several.draw(['{"mark": 1}', bar(1)])
+
+
+def failing(started: list[Drawers]) -> None:
+    with Drawers.started() as several:
+        started.append(several)
+        raise KeyboardInterrupt
 
 
 @pytest.mark.usefixtures("two_cores")
 def test_a_program_that_fails_leaves_no_process_behind() -> None:
-    several = Drawers()
-    with pytest.raises(KeyboardInterrupt), several:
-        raise KeyboardInterrupt
+    started: list[Drawers] = []
+    with pytest.raises(KeyboardInterrupt):
+        failing(started)
+    (several,) = started
     assert [process.poll() for process in several.processes] == [-signal.SIGKILL] * 2
 
 
 def test_one_core_draws_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
-    with Drawers() as alone:
+    with Drawers.started() as alone:
         assert not alone.processes

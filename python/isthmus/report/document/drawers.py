@@ -14,8 +14,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from types import TracebackType
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
@@ -26,39 +25,37 @@ _MOST = 4
 _COMMAND = (sys.executable, "-P", "-m", __name__)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Drawers:
     """
-    Processes that draw. Leaving the context ends them.
+    Draw figures: this process, or others beside it.
 
     A process that is killed, or that can't be started, loses nothing: its figures are drawn here.
 
     Attributes:
-        processes: Those that were started; on a machine with one core, none.
+        processes: Those that draw instead of this one.
     """
 
-    processes: list["subprocess.Popen[str]"] = field(default_factory=list)
+    processes: Sequence["subprocess.Popen[str]"] = ()
 
-    def __enter__(self) -> Self:
-        """Start a process for each core, if there are several."""
+    @classmethod
+    @contextlib.contextmanager
+    def started(cls) -> "Iterator[Self]":
+        """Start a process for each core, if there are several; they end with the context."""
+        processes: list[subprocess.Popen[str]] = []
         number = min(len(os.sched_getaffinity(0)), _MOST)
         with contextlib.suppress(OSError):
-            for _ in range(number if number > 1 else 0):
-                self.processes.append(_started())
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End the processes: at once if the program has failed."""
-        if error is not None:
-            self._kill()
-        for process in self.processes:
-            with contextlib.suppress(OSError):
-                process.communicate()
+            processes.extend(_started() for _ in range(number if number > 1 else 0))
+        drawers = cls(processes)
+        try:
+            yield drawers
+        except BaseException:
+            drawers._kill()
+            raise
+        finally:
+            for process in processes:
+                with contextlib.suppress(OSError):
+                    process.communicate()
 
     def _kill(self) -> None:
         for process in self.processes:

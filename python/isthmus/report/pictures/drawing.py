@@ -28,7 +28,6 @@ _LABELLED = 4
 # Between tens there is no room for 2 and 5 if the axis spans more.
 _ONLY_TENS_FROM = 300
 _LINEAR_TICKS = 6
-_NO_LIMITS = {"labelLimit": 0, "titleLimit": 0}
 Rows = Sequence[Mapping[str, object]]
 Part = dict[str, Any]
 """A part of a Vega-Lite specification."""
@@ -147,7 +146,7 @@ def look_of() -> dict[str, Any]:
     return {
         "font": _FONT,
         # Without a limit each text is measured half as often, which is most of the time of drawing.
-        "axis": {"titlePadding": _TITLE_PADDING, **_NO_LIMITS},
+        "axis": {"titlePadding": _TITLE_PADDING, "labelLimit": 0, "titleLimit": 0},
         "range": {"category": list(COLOURS)},
     }
 
