@@ -201,12 +201,9 @@ public:
 
   /// Stores an item, to where load() reads it.
   ISTHMUS_PAGED_CODE void store(number i, T value) {
-    this->enter(i);
-    const unit_number unit = this->last_;
-    if (unit != dirty_) {
-      if (!in_place_) paged::mark_dirty(machine_, map_, unit);
-      dirty_ = unit;
-    }
+    this->check(i);
+    const unit_number unit = this->unit_of(i);
+    if (unit != dirty_ || unit != this->last_) find_to_store(unit);
     machine_.write(item(i), value);
     note_use();
   }
@@ -255,19 +252,39 @@ private:
     return true;
   }
   ISTHMUS_PAGED_CODE void find(unit_number unit) {
+    if (!begin_with(unit)) make_valid(machine_.together(), unit, true);
+    go_to(unit);
+  }
+  ISTHMUS_PAGED_CODE void find_to_store(unit_number unit) {
+    const auto mask = machine_.together();
+    const bool found = unit == this->last_;
+    const bool missing = !found && !begin_with(unit);
+    if (machine_.ballot(mask, missing) != 0) make_valid(mask, unit, missing);
+    if (!found) go_to(unit);
+    paged::mark_dirty(machine_, map_, mask, unit, unit != dirty_ && !in_place_);
+    this->last_ = dirty_ = unit;
+  }
+  /// Begins with another unit. True if it was valid before this launch.
+  ISTHMUS_PAGED_CODE bool begin_with(unit_number unit) {
     in_place_ = false;
     unnoted_ = this->settled(unit);  // fill() notes others
-    if (!unnoted_) {
-      in_place_ = paged::is_in_place(machine_, map_, unit);
-      paged::make_valid(machine_, map_, machine_.together(), unit, !in_place_, paged::kNeeded);
-      if (!in_place_) in_place_ = paged::is_in_place(machine_, map_, unit);
-    }
+    return unnoted_;
+  }
+  ISTHMUS_PAGED_CODE void make_valid(typename Machine::lanes mask, unit_number unit, bool missing) {
+    if (missing) in_place_ = paged::is_in_place(machine_, map_, unit);
+    const bool absent = missing && !in_place_;
+    paged::make_valid(machine_, map_, mask, unit, absent, paged::kNeeded);
+    if (absent) in_place_ = paged::is_in_place(machine_, map_, unit);
+  }
+  ISTHMUS_PAGED_CODE void go_to(unit_number unit) {
     origin_ = in_place_ ? map_.host
                         : paged::origin(frames_, machine_.plain(frame_of_ + unit), unit,
                                         this->unit_shift_);
   }
-  ISTHMUS_PAGED_CODE void note_store(unit_number unit) const {
-    if (!paged::is_in_place(machine_, map_, unit)) paged::mark_dirty(machine_, map_, unit);
+  ISTHMUS_PAGED_CODE void note_store(typename Machine::lanes mask, unit_number unit,
+                                     bool stored) const {
+    const bool in_frame = stored && !paged::is_in_place(machine_, map_, unit);
+    paged::mark_dirty(machine_, map_, mask, unit, in_frame);
   }
 
   // As in unit_checks, what each change of the unit needs.

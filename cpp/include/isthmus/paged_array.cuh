@@ -80,11 +80,19 @@ ISTHMUS_PAGED_APART void make_valid(const Machine machine, const Map& map,
   machine.await(mask, missing, map.valid + at.index, at.bit);
 }
 
-/// Notes that a unit's bytes differ from the host's, for a flush() after the launch.
+/// Notes that the units of the lanes in `mask` differ from the host's, for a flush() after the launch.
+///
+/// One lane notes a unit for all lanes of its group: a GPU makes atomic operations on one word one
+/// after the other, and 256 lanes store to a unit of 1 KiB of floats.
+///
+/// stored      false: this lane stores nothing
 template <typename Machine>
-ISTHMUS_PAGED_CODE void mark_dirty(const Machine& machine, const paged_map& map, unit_number unit) {
-  const place at = place_of(unit);
-  if ((machine.relaxed(map.dirty + at.index) & at.bit) == 0)
+ISTHMUS_PAGED_CODE void mark_dirty(const Machine& machine, const paged_map& map,
+                                   typename Machine::lanes mask, unit_number unit, bool stored) {
+  const place at = place_of(stored ? unit : 0);
+  const bool clean = stored && (machine.relaxed(map.dirty + at.index) & at.bit) == 0;
+  const auto noting = machine.ballot(mask, clean);
+  if (clean && machine.lane() == machine.lowest(machine.alike(noting, unit)))
     machine.or_relaxed(map.dirty + at.index, at.bit);
 }
 
@@ -92,7 +100,7 @@ ISTHMUS_PAGED_CODE void mark_dirty(const Machine& machine, const paged_map& map,
 ///
 /// find(unit)          a lane comes to this unit: it is made valid
 /// is_held(unit)       a lane comes to it: true if it was valid before this launch
-/// note_store(unit)    one of its items will be stored to
+/// note_store(mask, unit, stored)    items of these lanes' units will be stored to, if `stored`
 template <typename Array, typename T, typename Machine, typename Map>
 class unit_checks {
 protected:
@@ -170,7 +178,7 @@ protected:
       if (how == kOverwrite) make_valid(machine_, map_, mask, unit, whole, kOverwritten);
       make_valid(machine_, map_, mask, unit, open && !whole, kNeeded);
     }
-    if (how != kRead && wanted) self().note_store(unit);
+    if (how != kRead) self().note_store(mask, unit, wanted);
   }
   ISTHMUS_PAGED_CODE bool is_within(unit_number unit, number first, number count) const {
     const extent own = extent_of(map_, unit);
@@ -216,10 +224,11 @@ public:
 
   /// Stores an item; its unit is fetched first if the GPU doesn't hold it.
   ISTHMUS_PAGED_CODE void store(number i, T value) {
-    come_to(i);
+    this->check(i);
+    // Beside the unit of the last load, so that loads and stores in turns look at neither.
     const unit_number unit = this->unit_of(i);
     if (unit != dirty_) {
-      paged::mark_dirty(machine_, map_, unit);
+      find_to_store(unit);
       dirty_ = unit;
     }
     machine_.write(items_ + i, value);
@@ -270,8 +279,16 @@ private:
     if (!is_held(unit))
       paged::make_valid(machine_, map_, machine_.together(), unit, true, paged::kNeeded);
   }
-  ISTHMUS_PAGED_CODE void note_store(unit_number unit) const {
-    paged::mark_dirty(machine_, map_, unit);
+  ISTHMUS_PAGED_CODE void find_to_store(unit_number unit) {
+    const auto mask = machine_.together();
+    const bool missing = !all_held_ && unit != this->last_ && !is_held(unit);
+    if (machine_.ballot(mask, missing) != 0)
+      paged::make_valid(machine_, map_, mask, unit, missing, paged::kNeeded);
+    note_store(mask, unit, true);
+  }
+  ISTHMUS_PAGED_CODE void note_store(typename Machine::lanes mask, unit_number unit,
+                                     bool stored) const {
+    paged::mark_dirty(machine_, map_, mask, unit, stored);
   }
 
   const bool all_held_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -297,6 +298,50 @@ TEST(Lanes, ForWhichMoreOfThePageComesAlongDoToo) {
       EXPECT_EQ(memory.host[PlainMemory::kLead + item], value);
     EXPECT_EQ(memory.words[0], memory.words[1]) << "a unit that was claimed isn't there";
   }
+}
+
+/// Counts the atomic operations on the words of dirty units.
+class CountingMachine : public LaneMachine {
+public:
+  CountingMachine(const LaneMachine& machine, const paged::word* dirty, std::atomic<int>& count)
+      : LaneMachine(machine), dirty_(dirty), count_(&count) {}
+  word or_relaxed(word* at, word bits) const {
+    if (at == dirty_) ++*count_;
+    return LaneMachine::or_relaxed(at, bits);
+  }
+
+private:
+  const paged::word* dirty_;
+  std::atomic<int>* count_;
+};
+
+/// Lets each lane of a warp store one item. Gives how often a lane noted a dirty unit.
+template <template <typename, typename> typename Array>
+int notes_of(const std::array<std::size_t, kLanes>& items) {
+  PlainMemory memory;
+  Warp warp;
+  std::atomic<int> count = 0;
+  {
+    Launch launch;
+    for (unsigned lane = 0; lane < kLanes; lane++)
+      launch.add([&, lane] {
+        bool met = false;
+        const LaneMachine machine(warp, lane, (1U << kLanes) - 1, met);
+        Array<std::uint32_t, CountingMachine> array(
+            memory.map, CountingMachine(machine, memory.map.dirty, count));
+        array.store(items[lane], 1);
+      });
+  }
+  EXPECT_EQ(warp.failure(), "");
+  return count;
+}
+
+TEST(Lanes, ThatStoreToOneUnitNoteItOnce) {
+  EXPECT_EQ(notes_of<paged_array>({1, 2, 3, 4}), 1);
+  EXPECT_EQ(notes_of<budgeted_array>({1, 2, 3, 4}), 1);
+  constexpr std::size_t kUnitItems = kUnitBytes / sizeof(std::uint32_t);
+  EXPECT_EQ(notes_of<paged_array>({1, kUnitItems, 2, kUnitItems + 1}), 2);
+  EXPECT_EQ(notes_of<budgeted_array>({1, kUnitItems, 2, kUnitItems + 1}), 2);
 }
 
 TEST(Lanes, ThatMakeDifferentCallsTogetherAreFound) {
