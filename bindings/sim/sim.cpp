@@ -51,7 +51,8 @@ constexpr Word<sim::Initially> kInitially[] = {{"on_cpu", sim::Initially::on_cpu
 constexpr Word<sim::FaultParameters::Handling> kHandling[] = {
     {"each", sim::FaultParameters::Handling::each},
     {"batch", sim::FaultParameters::Handling::batch},
-    {"serial", sim::FaultParameters::Handling::serial}};
+    {"serial", sim::FaultParameters::Handling::serial},
+    {"lanes", sim::FaultParameters::Handling::lanes}};
 
 constexpr Word<isthmus::pages::Recency> kRecencies[] = {
     {"migration", isthmus::pages::Recency::migration}, {"access", isthmus::pages::Recency::access}};

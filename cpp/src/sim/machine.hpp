@@ -103,7 +103,11 @@ struct FaultParameters {
     each,    ///< every migration is `latency_ps` late, independently
     batch,   ///< one batch at a time: later faults wait for the next one
     serial,  ///< one fault after the other (UVMSmart's accurate mode)
+    /// As each, without a driver: the lanes that miss fetch what they lack, by loads of the host's
+    /// memory. So a warp waits for what its stores lack, too.
+    lanes,
   };
+  bool side_by_side() const { return handling == Handling::each || handling == Handling::lanes; }
   Picoseconds latency_ps = 0;  ///< Zhang 2019: none. UVMSmart: 45 us; published: 20 to 50 us
   Handling handling = Handling::each;
   std::uint32_t batch_faults = 256;   ///< the most in a batch; NVIDIA's open driver

@@ -150,6 +150,17 @@ TEST(ExactTimes, FaultsAreHandledSideBySideOrInBatchesOrOneAfterTheOther) {
             base + 2 * 10'000'000U + 1'024'000U);
 }
 
+TEST(ExactTimes, AWarpWaitsForWhatItsStoreLacksIfItsLanesFetchIt) {
+  const Builder builder = Builder().launch({}, {{{store({8}), load({64})}}});
+  ModelledMachine machine = round_machine();
+  machine.faults = {10'000'000, FaultParameters::Handling::lanes};
+  const Picoseconds access = 4 * kCycle + kDramLoad + 10'000'000U + 1'024'000U;
+  EXPECT_EQ(run(builder, machine, units(kKiB), mode(Mode::migrate)).total_ps, 2 * access);
+  // By a driver, the load begins 4 cycles after the store, and its unit follows on the link.
+  machine.faults.handling = FaultParameters::Handling::each;
+  EXPECT_EQ(run(builder, machine, units(kKiB), mode(Mode::migrate)).total_ps, access + 1'024'000U);
+}
+
 TEST(ExactTimes, ABatchTakesAllThatArrivedWhileAnotherWasHandled) {
   // Four faults a cycle apart: the first alone, the other three together, one transfer each.
   const Builder builder = Builder().launch({}, {{{load({0, 64, 128, 192})}}});

@@ -12,6 +12,7 @@ SEED = 1
 """Of the programs' inputs."""
 WAY, UNIT = "way", "unit"
 """A result's axes: how the data gets to the GPU, and the unit of a paged array, in bytes."""
+USUAL_UNIT_BYTES = 1024
 Sizes = tuple[tuple[str, int], ...]
 
 

@@ -35,6 +35,9 @@ class Handling(StrEnum):
     """A batch at a time: faults that arrive meanwhile wait for the next."""
     SERIAL = "serial"
     """One after the other."""
+    LANES = "lanes"
+    """As each, but without a driver: lanes fetch what they lack, so that warps wait for what their
+    stores lack, too. Paged arrays do."""
 
 
 class Curve(StrEnum):
@@ -201,7 +204,7 @@ class Faults(Record):
     latency: Duration
     """0: the hardware requests pages itself, as Zhang 2019 assumes."""
     handling: Handling
-    """In parallel, in batches, or one by one."""
+    """In parallel, in batches, one by one, or by the lanes that miss."""
     batch_faults: Number
     """Most faults in a batch."""
     block: Duration = 0

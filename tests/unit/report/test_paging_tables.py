@@ -48,6 +48,16 @@ def test_the_bound_is_the_longer_of_computing_and_copying_over_their_sum() -> No
     assert times.bound("cp") == 1.0  # it copies nothing
 
 
+def test_there_is_no_bound_if_nobody_knows_what_copies_take() -> None:
+    times = times_of(_run(_result("mum", "ideal", 3e-3), _result("mum", "copies", None)))
+    assert times.bound("mum") is None
+
+
+def test_sizes_have_three_digits() -> None:
+    table = paging_tables(_run(*BFS))[0]
+    assert table.rows[0][:2] == ("bfs", "1 MiB")
+
+
 def test_means_are_of_ratios_to_the_programmers_copies() -> None:
     _, ratios, units = paging_tables(_run(*BFS, *CP))
     assert ratios.heads == ("program", "bound", "ranges")

@@ -10,7 +10,7 @@ import pytest
 from isthmus.errors import UsageError
 from isthmus.report.format import Format
 from isthmus.run.model import Run
-from isthmus.run.programs import PROGRAMS
+from isthmus.run.programs import PROGRAMS, Input
 from isthmus.run.reading import parse_run
 from isthmus.sim.driver.as_text import Comparison, comparison_text
 from isthmus.sim.driver.measured import points_of
@@ -26,6 +26,7 @@ from isthmus.sim.machine_files import load_machine
 from isthmus.sim.policy import Kind
 
 H100 = Path(__file__).parents[3] / "benchmarks/link/h100/run.json"
+MACHINE = "h100-pcie5"
 AES = next(program for program in PROGRAMS if program.name == "aes")
 
 
@@ -72,7 +73,7 @@ def small(way: str, unit_bytes: int | None = None) -> ProgramPoint:
 
 def test_points_are_of_known_ways_inputs_and_the_usual_unit(h100: Run) -> None:
     found = [(one.program.name, one.way, one.unit_bytes) for one in program_points(h100)]
-    assert found == [("aes", "units", 1024), ("aes", "ideal", None)]
+    assert found == [("aes", "ideal", None), ("aes", "units", 1024)]
 
 
 def test_a_run_of_programs_alone_needs_no_managed_memory(h100: Run) -> None:
@@ -87,12 +88,13 @@ def test_a_run_of_the_emulated_device_has_no_points(document: dict[str, Any]) ->
     assert program_points(run.model_copy(update={"machine": machine})) == []
 
 
-def test_no_driver_takes_part_in_paging() -> None:
-    machine = load_machine("h100-pcie5")
+def test_no_driver_takes_part_in_paging_and_kernels_have_few_warps() -> None:
+    machine = load_machine(MACHINE)
     paged = setup_of(small("ranges", 1024), machine)
     assert paged.policy.kind is Kind.RANGES
     assert paged.machine.faults.page == paged.machine.faults.block == 0
-    assert paged.machine.faults.handling is Handling.EACH
+    assert paged.machine.faults.handling is Handling.LANES
+    assert paged.machine.cores.max_warps == 16
     assert setup_of(small("whole_page", 1024), machine).policy.merge
     assert setup_of(small("units", 4096), machine).policy.unit == 4096
     assert setup_of(small("managed"), machine).machine.faults == machine.faults
@@ -101,7 +103,7 @@ def test_no_driver_takes_part_in_paging() -> None:
 def test_every_way_is_predicted_and_copies_take_part_of_the_programmers_time() -> None:
     points = [small(way) for way in ("ideal", "copies", "programmer", "managed", "zero_copy")]
     points.append(small("units", 1024))
-    found = compared_programs(points, load_machine("h100-pcie5"))
+    found = compared_programs(points, load_machine(MACHINE))
     seconds = {one.point.way: one.seconds for one in found}
     assert [one.point for one in found] == points
     assert seconds["copies"] + seconds["ideal"] == pytest.approx(seconds["programmer"], rel=0.05)
@@ -109,8 +111,46 @@ def test_every_way_is_predicted_and_copies_take_part_of_the_programmers_time() -
     assert median_error(found) > 0
 
 
+def test_a_programs_clock_is_fitted_to_its_time_with_resident_data() -> None:
+    slow = replace(small("ideal"), seconds=1e-4)
+    found = compared_programs([slow, small("copies"), small("units", 1024)], load_machine(MACHINE))
+    assert [one.is_fitted for one in found] == [True, False, False]
+    assert found[0].seconds == pytest.approx(slow.seconds, rel=0.01)
+    assert found[2].seconds > slow.seconds
+    assert median_error(found) == median_error(found[1:])
+
+
+def test_without_a_time_with_resident_data_the_machines_clock_stays() -> None:
+    found = compared_programs([small("programmer")], load_machine(MACHINE))
+    point = replace(small("ideal"), seconds=1e-4)
+    slower = compared_programs([point, small("programmer")], load_machine(MACHINE))
+    assert not found[0].is_fitted
+    assert found[0].seconds < slower[1].seconds / 2
+
+
+def test_each_point_is_told_before_it_is_waited_for() -> None:
+    told: list[tuple[int, str]] = []
+    compared_programs(
+        [small("ideal"), small("copies")],
+        load_machine(MACHINE),
+        lambda num_finished, point: told.append((num_finished, point.way)),
+    )
+    assert told == [(0, "ideal"), (1, "copies")]
+
+
+def test_an_interrupt_ends_simulations_that_are_under_way() -> None:
+    def interrupt(num_finished: int, _: ProgramPoint) -> None:
+        if num_finished == 1:
+            raise KeyboardInterrupt
+
+    four_mib = replace(AES, large=Input(memory_bytes=8 << 20, sizes=(("bytes", 4 << 20),)))
+    large = ProgramPoint(program=four_mib, way="units", unit_bytes=1024, seconds=1.0)
+    with pytest.raises(KeyboardInterrupt):
+        compared_programs([small("ideal"), large, large], load_machine(MACHINE), interrupt)
+
+
 def test_the_table_names_program_way_and_unit(h100: Run) -> None:
-    machine = load_machine("h100-pcie5")
+    machine = load_machine(MACHINE)
     found = Comparison(programs=compared_programs([small("units", 1024)], machine))
     text = comparison_text(h100, machine, found, Format.TEXT, width=80)
     assert "aes      units  1 KiB" in text

@@ -49,6 +49,7 @@ Cores::Cores(const ModelledMachine& machine, Picoseconds lookahead_ps, const Add
       warps_per_core_(machine.cores.max_warps),
       l1_sets_(l1_sets(machine)),
       l1_sets_are_power_of_two_(l1_sets_ == 0 || std::has_single_bit(l1_sets_)),
+      stores_wait_(machine.faults.handling == FaultParameters::Handling::lanes),
       issue_shift_(std::has_single_bit(machine.cores.issue_per_cycle)
                        ? static_cast<std::uint32_t>(std::countr_zero(machine.cores.issue_per_cycle))
                        : kNoShift),

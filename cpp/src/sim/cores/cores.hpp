@@ -187,6 +187,7 @@ private:
   std::uint32_t warps_per_core_;
   std::uint32_t l1_sets_;          // 0: no L1
   bool l1_sets_are_power_of_two_;  // false also if there is none
+  bool stores_wait_;               // like atomic operations
   std::uint32_t issue_shift_;      // log2 of the instructions a cycle, or kNoShift
   std::vector<Core> cores_;
   std::vector<Lookaside> shared_tlb_;  // zero or one

@@ -62,7 +62,7 @@ Picoseconds Cores::accept(const Position& at, trace::OpKind kind, const AskedLin
     case trace::OpKind::local_store:
       return accept_local_store(at, line, time_ps);
     default:
-      return accept_store(at, line, time_ps);
+      return stores_wait_ ? accept_atomic(at, line, time_ps) : accept_store(at, line, time_ps);
   }
 }
 

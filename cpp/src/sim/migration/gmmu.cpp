@@ -106,7 +106,7 @@ bool Gmmu::must_wait_for_entry(std::uint32_t buffer) const {
 // go on.
 bool Gmmu::would_fill_memory(std::uint32_t page) const {
   if (pages_on_their_way_ == 0 || remote_only_) return false;
-  if (machine_.faults.handling == FaultParameters::Handling::each) return false;
+  if (machine_.faults.side_by_side()) return false;
   if (page < on_their_way_.size() && on_their_way_[page] != 0) return false;
   const std::uint64_t page_bytes = std::uint64_t{map_.lines_per_page()} * kLineBytes;
   return (pages_on_their_way_ + 1) * page_bytes > memory_bytes_;

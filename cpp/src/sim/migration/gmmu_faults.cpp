@@ -11,7 +11,7 @@ void Gmmu::handle_fault(std::uint32_t migration) {
   const FaultParameters& faults = machine_.faults;
   const bool is_free =
       faults.latency_ps == 0 && faults.block_ps == 0 && faults.page_ps == 0 && faults.first_ps == 0;
-  if (is_free || faults.handling == FaultParameters::Handling::each) {
+  if (is_free || faults.side_by_side()) {
     migrations_[migration].handled_ps = now + faults.latency_ps;
     return make_room_and_transfer(migration);
   }

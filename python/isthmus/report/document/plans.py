@@ -14,6 +14,7 @@ from isthmus.report.tables.labels import of_suite
 from isthmus.report.tables.memory_kinds import memory_notes, memory_tables
 from isthmus.report.tables.multi import multi_notes, multi_tables
 from isthmus.report.tables.numa import numa_notes, numa_tables
+from isthmus.report.tables.paging import paging_notes, paging_tables
 from isthmus.report.tables.pinned_vs_pageable import (
     pinned_vs_pageable_notes,
     pinned_vs_pageable_tables,
@@ -159,6 +160,16 @@ PLANS = (
         suites=("multi",),
         tables=(multi_tables,),
         notes=(multi_notes,),
+    ),
+    Plan(
+        id="paging",
+        title="Programs whose data is copied, paged or managed",
+        sentence=sentences.about_programs,
+        # Of those that compute about as long as they copy.
+        themes={"paging": ("bfs", "lps", "aes", "sto"), "paging-units": ()},
+        suites=("paging",),
+        tables=(paging_tables,),
+        notes=(paging_notes,),
     ),
     Plan(
         id="host",

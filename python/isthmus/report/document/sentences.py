@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from isthmus.report.document.lookup import DIRECTIONS, bandwidths, best, passed
 from isthmus.report.quantities import readable
 from isthmus.report.tables.alloc import from_where
+from isthmus.report.tables.paging import MANAGED, UNITS, times_of
 from isthmus.run.model import Result, Run, Status
 from isthmus.run.naming import Kind, directed_name
 from isthmus.sizes import format_size
@@ -126,6 +127,25 @@ def about_nodes(run: Run) -> str:
         f"Uploads from the nearest CPU node reach {readable(rates[-1], 'B/s')}, from the farthest "
         f"{readable(rates[0], 'B/s')}."
     )
+
+
+def about_programs(run: Run) -> str:
+    """Compare programs that are paged by units with their copies, and with managed memory."""
+    times = times_of(run)
+    programs = times.workloads()
+    ratios = [one for name in programs if (one := times.over_programmer(name, UNITS)) is not None]
+    pairs = [(times.get(name, UNITS), times.get(name, MANAGED)) for name in programs]
+    both = [(paged, managed) for paged, managed in pairs if paged and managed]
+    lines = []
+    if ratios:
+        lines.append(
+            f"paged by units of 1 KiB, {counted(len(ratios), 'program')} took {min(ratios):.3g} to "
+            f"{max(ratios):.3g} times as long as with their own copies"
+        )
+    if both:
+        quicker = sum(paged < managed for paged, managed in both)
+        lines.append(f"{quicker} of {len(both)} were quicker paged than with managed memory")
+    return _sentence("; ".join(lines))
 
 
 def about_gpus(run: Run) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from isthmus.report.tables.host import STORES
 from isthmus.report.tables.labels import direction_of
 from isthmus.run.naming import Kind
+from isthmus.run.programs import UNIT, USUAL_UNIT_BYTES, WAY
 from isthmus.run.result import Result
 from isthmus.sizes import format_size
 
@@ -28,6 +29,21 @@ _SHAPES = {
     "offset": "offsets",
 }
 _SMALL_WAYS = {"sm": "by a kernel", "window": "by a window"}
+_PROGRAM_WAYS = {
+    "ideal": "data on the GPU before",
+    "copies": "copies alone, no kernels",
+    "programmer": "the program's copies",
+    "managed": "managed memory",
+    "managed_hints": "managed, prefetched",
+    "zero_copy": "pinned memory in place",
+    "whole_page": "paged: whole pages",
+    "single_range": "paged: one range",
+    "ranges": "paged: ranges",
+    "units": "paged: units",
+    "tree": "paged: tree",
+    "adaptive": "paged: adaptive",
+    "read_through": "paged, nothing held",
+}
 _METRICS = {
     "api_return": "until the call returns",
     "completion": "until complete",
@@ -145,6 +161,11 @@ def _small(result: Result) -> Theme:
     )
 
 
+def _program(result: Result) -> Theme:
+    usual = int(result.axes.get(UNIT, USUAL_UNIT_BYTES)) == USUAL_UNIT_BYTES
+    return _PROGRAMS if usual else _PROGRAM_UNITS
+
+
 def _alloc(result: Result) -> Theme:
     return _DEVICE_ALLOC if result.target in _DEVICE_MEMORIES else _HOST_ALLOC
 
@@ -211,6 +232,15 @@ def _by_whom(result: Result) -> str:
 def _allocation_words(result: Result) -> str:
     name = _ALLOCATIONS.get(result.way, _plain(result.way))
     return _joined(name, *_circumstances(result))
+
+
+def _program_way(result: Result) -> str:
+    way = str(result.axes.get(WAY, ""))
+    return _PROGRAM_WAYS.get(way, _plain(way))
+
+
+def _unit_words(result: Result) -> str:
+    return f"{_program_way(result)} of {format_size(int(result.axes[UNIT]))}"
 
 
 def _memory_of(result: Result) -> str:
@@ -309,6 +339,18 @@ _LIVES = Theme(
     panel=_metric,
     label=_memory_of,
 )
+_PROGRAMS = Theme(
+    name="paging",
+    title="Programs, by units of 1 KiB",
+    panel=lambda found: found.way,
+    label=_program_way,
+)
+_PROGRAM_UNITS = Theme(
+    name="paging-units",
+    title="Programs, by other units",
+    panel=lambda found: found.way,
+    label=_unit_words,
+)
 _BY_KIND: dict[Kind | None, Callable[[Result], Theme]] = {
     Kind.MEMCPY: _copies,
     Kind.SMALL_COPY: _small,
@@ -320,4 +362,5 @@ _BY_KIND: dict[Kind | None, Callable[[Result], Theme]] = {
     Kind.WINDOW_BANDWIDTH: lambda _: _WINDOW_RATES,
     Kind.HOST_MEMCPY: lambda _: _HOST,
     Kind.ALLOC: _alloc,
+    Kind.PAGING: _program,
 }

@@ -13,9 +13,10 @@ from isthmus.sizes import format_size
 
 SUITE = "paging"
 USUAL_UNIT = "1024"
+UNITS, MANAGED = "units", "managed"
 
 _IDEAL, _COPIES, _PROGRAMMER = "ideal", "copies", "programmer"
-_WHOLE_PAGE, _SINGLE_RANGE, _RANGES, _UNITS = "whole_page", "single_range", "ranges", "units"
+_WHOLE_PAGE, _SINGLE_RANGE, _RANGES = "whole_page", "single_range", "ranges"
 # Each way and its heading.
 _WAYS = {
     _IDEAL: "ideal",
@@ -24,17 +25,17 @@ _WAYS = {
     _WHOLE_PAGE: "page",
     _SINGLE_RANGE: "one range",
     _RANGES: "ranges",
-    _UNITS: "units",
+    UNITS: "units",
     "tree": "tree",
     "adaptive": "adaptive",
     "read_through": "through",
-    "managed": "managed",
+    MANAGED: "managed",
     "managed_hints": "hinted",
     "zero_copy": "zero-copy",
 }
 _FIGURES_4_AND_6 = (
-    *(_WHOLE_PAGE, _SINGLE_RANGE, _RANGES, _UNITS),
-    *("tree", "adaptive", "read_through", "managed", "managed_hints", "zero_copy"),
+    *(_WHOLE_PAGE, _SINGLE_RANGE, _RANGES, UNITS),
+    *("tree", "adaptive", "read_through", MANAGED, "managed_hints", "zero_copy"),
 )
 _MILLI = 1e3
 _ABOUT_PROGRAMS = (
@@ -77,11 +78,20 @@ class Times:
         return None if time is None or copied is None else time / copied
 
     def bound(self, workload: str) -> float | None:
-        """Give max(C, X) / (C + X): computing alone and copying alone, one behind the other."""
+        """
+        Give max(C, X) / (C + X): computing alone and copying alone, one behind the other.
+
+        Without a time of copies alone, X is what the program with its copies took beyond C: some
+        programs copy nothing. None if that isn't known either.
+        """
         computing = self.get(workload, _IDEAL)
+        copying, both = self.get(workload, _COPIES), self.get(workload, _PROGRAMMER)
         if computing is None:
             return None
-        copying = self.get(workload, _COPIES) or 0.0
+        if copying is None:
+            if both is None:
+                return None
+            copying = max(both - computing, 0.0)
         return max(computing, copying) / (computing + copying)
 
 
@@ -117,13 +127,19 @@ def _times_table(run: Run, times: Times) -> Table:
         rows=tuple(
             (
                 workload,
-                format_size(sizes[workload]),
+                _about(sizes[workload]),
                 *(_milliseconds(times.get(workload, way)) for way in shown),
             )
             for workload in times.workloads()
         ),
         num_text_columns=2,
     )
+
+
+def _about(size_bytes: int) -> str:
+    """Write a size in MiB or KiB, rounded to three digits."""
+    unit, name = (1 << 20, "MiB") if size_bytes >= 1 << 20 else (1 << 10, "KiB")
+    return f"{size_bytes / unit:.3g} {name}"
 
 
 def _milliseconds(seconds: float | None) -> str:
@@ -148,7 +164,7 @@ def _over(times: Times, way: str, unit: str) -> Callable[[str], float | None]:
 
 def _units_tables(times: Times) -> list[Table]:
     tables = []
-    for way, called in ((_RANGES, "several ranges"), (_UNITS, "paged by units")):
+    for way, called in ((_RANGES, "several ranges"), (UNITS, "paged by units")):
         found = {key[2] for key in times.of if key[1] == way and key[2] is not None}
         units = sorted(found, key=int)
         if len(units) <= 1:
@@ -204,7 +220,7 @@ def paging_notes(run: Run) -> list[str]:
     if not times.of:
         return []
     lines = [_ABOUT_PROGRAMS, _ABOUT_BOUND]
-    for way in (_RANGES, _UNITS):
+    for way in (_RANGES, UNITS):
         mean = _geometric([_of_bound(times, one, way) for one in times.workloads()])
         if mean is not None:
             lines.append(f"{_WAYS[way]}: {mean:.2f} of the bound's speed (geometric mean)")

@@ -148,7 +148,7 @@ def _program_table(programs: Sequence[ComparedProgram]) -> Table:
             "" if one.point.unit_bytes is None else format_size(one.point.unit_bytes),
             f"{one.point.seconds * 1e6:.1f}",
             f"{one.seconds * 1e6:.1f}",
-            f"{one.error:+.1%}",
+            "fitted" if one.is_fitted else f"{one.error:+.1%}",
         )
         for one in programs
     )
@@ -169,8 +169,10 @@ def _foot(found: Comparison) -> list[str]:
             )
     if found.programs:
         lines.append(f"programs: {median_error(found.programs):.1%} off in the median")
-    for way in dict.fromkeys(one.point.way for one in found.programs):
-        some_programs = [one for one in found.programs if one.point.way == way]
+        lines.append("fitted: how fast the cores compute a program, to its time with resident data")
+    predicted = [one for one in found.programs if not one.is_fitted]
+    for way in dict.fromkeys(one.point.way for one in predicted):
+        some_programs = [one for one in predicted if one.point.way == way]
         lines.append(f"programs, {way}: {median_error(some_programs):.1%} off in the median")
     if found.left_out:
         lines.append(f"not predicted: {', '.join(found.left_out)}")
@@ -194,7 +196,7 @@ def _program_record(one: ComparedProgram) -> dict[str, object]:
     return {
         "access": f"program {one.point.program.name}: {way}",
         "bytes": one.point.program.large.memory_bytes,
-        "held_back": None,
+        "held_back": not one.is_fitted,
         "measured_s": one.point.seconds,
         "predicted_s": one.seconds,
         "error": round(one.error, 4),

@@ -1,19 +1,31 @@
-"""The programs of `isthmus bench paging`: what was measured, and what the simulator predicts."""
+"""
+The programs of `isthmus bench paging`: what was measured, and what the simulator predicts.
+
+A trace knows how many instructions a program makes, but not how long a GPU takes for them: a square
+root counts as much as an addition. So a program's clock is fitted to its time with all data
+resident, and the other ways are predicted with it.
+"""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import median
+from threading import Event
+from typing import TYPE_CHECKING, Self
 
 from isthmus.run.model import Run
-from isthmus.run.programs import PROGRAMS, SEED, UNIT, WAY, Program
+from isthmus.run.programs import PROGRAMS, SEED, UNIT, USUAL_UNIT_BYTES, WAY, Program
 from isthmus.run.result import Result, Status
 from isthmus.sim.library import Library
 from isthmus.sim.machine import Handling, ModelledMachine
 from isthmus.sim.policy import Kind, default_policy
+from isthmus.sim.running import run as run_simulation
 from isthmus.sim.settings import Setup
+
+if TYPE_CHECKING:
+    from isthmus import _native
 
 _PS_PER_S = 1e12
 _PROGRAMS = {program.test: program for program in PROGRAMS}
@@ -34,10 +46,17 @@ _POLICY_OF = {
     "zero_copy": Kind.ZERO_COPY,
 }
 _COPIES = "copies"
-_USUAL_UNIT_BYTES = 1024
 _PAGED = {"whole_page", "single_range", "ranges", "units", "tree", "adaptive", "read_through"}
 # A kernel fetches what it lacks itself: no driver takes part.
-_NO_DRIVER = {"latency": 0, "first": 0, "block": 0, "page": 0, "handling": Handling.EACH}
+_NO_DRIVER = {"latency": 0, "first": 0, "block": 0, "page": 0, "handling": Handling.LANES}
+# As many warps fit a core by the registers of the paged kernels: 112 to 157 a lane, of 65,536
+# (ptxas of CUDA 13.0 for sm_90, but for wp: 255).
+_PAGED_WARPS = 16
+_RESIDENT = "ideal"
+# The fit of a clock ends when it predicts the time so well, or after so many simulations.
+_SAME = 0.01
+_MAX_ROUNDS = 8
+_LEAST_HZ, _MOST_HZ = 10_000_000, 20_000_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,10 +85,12 @@ class ComparedProgram:
     Attributes:
         point: The point.
         seconds: Predicted.
+        is_fitted: Whether the program's clock was fitted to it.
     """
 
     point: ProgramPoint
     seconds: float
+    is_fitted: bool = False
 
     @property
     def error(self) -> float:
@@ -79,7 +100,7 @@ class ComparedProgram:
 
 def program_points(run: Run) -> list[ProgramPoint]:
     """
-    List the programs' times in a run on a GPU, program by program; maybe none.
+    List the programs' times in a run on a GPU, program by program, resident data first; maybe none.
 
     Of paged arrays only those with units of 1 KiB: a simulation takes seconds.
     """
@@ -87,44 +108,97 @@ def program_points(run: Run) -> list[ProgramPoint]:
         return []
     points = [point for result in run.results if (point := _point(result)) is not None]
     order = list(_PROGRAMS.values())
-    return sorted(points, key=lambda point: order.index(point.program))
+    return sorted(points, key=lambda one: (order.index(one.program), one.way != _RESIDENT))
 
 
 def compared_programs(
-    points: Sequence[ProgramPoint], machine: ModelledMachine
+    points: Sequence[ProgramPoint],
+    machine: ModelledMachine,
+    tell: Callable[[int, ProgramPoint], None] | None = None,
 ) -> tuple[ComparedProgram, ...]:
     """
     Put a machine's predictions beside programs' times, on all cores.
 
     A program's trace is generated once, and kept until all of its points are simulated.
+
+    Args:
+        points: As `program_points` lists them.
+        machine: The machine that was measured, as modelled.
+        tell: Called with the number of finished points and the one that is waited for next.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C was pressed; simulations that are under way end within a moment.
     """
     found: list[ComparedProgram] = []
+    stopped = Event()
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        for _, group in groupby(points, key=lambda point: point.program):
-            found.extend(_of_one_program(list(group), machine, pool))
+        try:
+            for program, group in groupby(points, key=lambda point: point.program):
+                listed = list(group)
+                if tell is not None:
+                    tell(len(found), listed[0])
+                simulation = _Simulation.of(program, stopped)
+                fitted = machine
+                if listed[0].way == _RESIDENT:
+                    resident, fitted = simulation.fit(listed.pop(0), machine)
+                    found.append(resident)
+                waiting = [pool.submit(simulation.predict, one, fitted) for one in listed]
+                for point, prediction in zip(listed, waiting, strict=True):
+                    if tell is not None:
+                        tell(len(found), point)
+                    found.append(prediction.result())
+        finally:
+            stopped.set()
+            pool.shutdown(cancel_futures=True)
     return tuple(found)
 
 
 def median_error(compared: Sequence[ComparedProgram]) -> float:
-    """Give the median of the errors' sizes."""
-    return median(abs(one.error) for one in compared)
+    """Give the median of the errors' sizes; of what was fitted only if there is nothing else."""
+    predicted = [one for one in compared if not one.is_fitted]
+    return median(abs(one.error) for one in predicted or compared)
 
 
-def _of_one_program(
-    points: Sequence[ProgramPoint], machine: ModelledMachine, pool: ThreadPoolExecutor
-) -> Iterator[ComparedProgram]:
-    program = points[0].program
-    recording = Library().recording(program.workload, SEED, dict(program.large.sizes))
+@dataclass(frozen=True)
+class _Simulation:
+    """
+    Simulates one program.
 
-    def predict(point: ProgramPoint) -> ComparedProgram:
-        from isthmus.sim.running import run
+    Attributes:
+        recording: Its trace.
+        stopped: Set to end simulations that are under way.
+    """
 
-        result = run(recording.replay(), setup_of(point, machine))
+    recording: "_native.TraceRecording"
+    stopped: Event
+
+    @classmethod
+    def of(cls, program: Program, stopped: Event) -> Self:
+        recording = Library().recording(program.workload, SEED, dict(program.large.sizes))
+        return cls(recording, stopped)
+
+    def predict(self, point: ProgramPoint, machine: ModelledMachine) -> ComparedProgram:
+        def poll(_now: int) -> bool:
+            return not self.stopped.is_set()
+
+        result = run_simulation(self.recording.replay(), setup_of(point, machine), poll=poll)
         # Copies are all made before the first launch.
         time_ps = result.copy_ps if point.way == _COPIES else result.total_ps
         return ComparedProgram(point=point, seconds=time_ps / _PS_PER_S)
 
-    return pool.map(predict, points)
+    def fit(
+        self, resident: ProgramPoint, machine: ModelledMachine
+    ) -> tuple[ComparedProgram, ModelledMachine]:
+        """Find the machine whose clock gives the time with resident data."""
+        for _ in range(_MAX_ROUNDS):
+            found = self.predict(resident, machine)
+            if abs(found.error) < _SAME:
+                break
+            hertz = round(machine.cores.clock * (1 + found.error))
+            clock = min(max(hertz, _LEAST_HZ), _MOST_HZ)
+            cores = machine.cores.model_copy(update={"clock": clock})
+            machine = machine.model_copy(update={"cores": cores})
+        return replace(found, is_fitted=True), machine
 
 
 def setup_of(point: ProgramPoint, machine: ModelledMachine) -> Setup:
@@ -136,7 +210,8 @@ def setup_of(point: ProgramPoint, machine: ModelledMachine) -> Setup:
         policy = policy.model_copy(update={"unit": point.unit_bytes})
     if point.way in _PAGED:
         faults = machine.faults.model_copy(update=_NO_DRIVER)
-        machine = machine.model_copy(update={"faults": faults})
+        cores = machine.cores.model_copy(update={"max_warps": _PAGED_WARPS})
+        machine = machine.model_copy(update={"faults": faults, "cores": cores})
     return Setup(machine=machine, policy=policy)
 
 
@@ -149,7 +224,7 @@ def _point(result: Result) -> ProgramPoint | None:
     if result.bytes != program.large.memory_bytes:  # another version's input
         return None
     unit = result.axes.get(UNIT)
-    if unit is not None and int(unit) != _USUAL_UNIT_BYTES:
+    if unit is not None and int(unit) != USUAL_UNIT_BYTES:
         return None
     return ProgramPoint(
         program=program,
