@@ -67,6 +67,8 @@ struct budgeted_map : paged_map {
   word* in_place;         ///< a bit for each unit: its items are in the host's memory
   word* used;             ///< a bit for each unit: it was used since the clock came by
   word* named;            ///< a bit for each unit: it will be asked for next, so its frame is kept
+  word* changed;          ///< null, or a bit for each unit: its items in the host's memory were
+                          ///< stored to by kernels, without the host's side
   budgeted_clock* clock;
   number num_frames;
 
@@ -133,6 +135,16 @@ ISTHMUS_PAGED_CODE bool is_in_place(const Machine& machine, const budgeted_map& 
                                     unit_number unit) {
   const place at = place_of(unit);
   return (machine.relaxed(map.in_place + at.index) & at.bit) != 0;
+}
+
+/// Notes that items in the host's memory are stored to, if somebody wants to know.
+template <typename Machine>
+ISTHMUS_PAGED_CODE void mark_changed(const Machine& machine, const budgeted_map& map,
+                                     unit_number unit) {
+  if (map.changed == nullptr) return;
+  const place at = place_of(unit);
+  if ((machine.relaxed(map.changed + at.index) & at.bit) == 0)
+    machine.or_relaxed(map.changed + at.index, at.bit);
 }
 
 }  // namespace paged
@@ -204,7 +216,7 @@ public:
     this->enter(i);
     const unit_number unit = this->last_;
     if (unit != dirty_) {
-      if (!in_place_) paged::mark_dirty(machine_, map_, unit);
+      mark_stored(unit, in_place_);
       dirty_ = unit;
     }
     machine_.write(item(i), value);
@@ -267,7 +279,13 @@ private:
                                         this->unit_shift_);
   }
   ISTHMUS_PAGED_CODE void note_store(unit_number unit) const {
-    if (!paged::is_in_place(machine_, map_, unit)) paged::mark_dirty(machine_, map_, unit);
+    mark_stored(unit, paged::is_in_place(machine_, map_, unit));
+  }
+  ISTHMUS_PAGED_CODE void mark_stored(unit_number unit, bool in_place) const {
+    if (in_place)
+      paged::mark_changed(machine_, map_, unit);
+    else
+      paged::mark_dirty(machine_, map_, unit);
   }
 
   // As in unit_checks, what each change of the unit needs.
