@@ -26,6 +26,11 @@ std::string range_text(std::uint64_t offset_bytes, std::size_t size_bytes) {
   return std::to_string(size_bytes) + " bytes from byte " + std::to_string(offset_bytes) + " on";
 }
 
+/// A pipe may have taken the name: opening it would wait.
+int open_without_waiting(const std::string& path, int access) {
+  return open(path.c_str(), O_CLOEXEC | O_NONBLOCK | O_NOCTTY | access);
+}
+
 /// The kernel's mapping of an address. The whole list: it is asked for once for each array.
 host::Mapping mapping_of(const void* address) {
   const auto found = host::mapping_at(reinterpret_cast<std::uintptr_t>(address));
@@ -75,9 +80,7 @@ PagedFile::PagedFile(const std::string& path, const void* mapped, std::size_t si
 PagedFile::~PagedFile() { close(descriptor_); }
 
 void PagedFile::open_by(const std::string& path, bool read_only) {
-  // Not blocking: a pipe may have taken the name.
-  const int flags = (read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-  descriptor_ = open(path.c_str(), flags);
+  descriptor_ = open_without_waiting(path, read_only ? O_RDONLY : O_RDWR);
   if (descriptor_ >= 0) return;
   if (errno == EMFILE || errno == ENFILE)
     throw Unavailable("a file descriptor", reason(errno), "a higher limit of open files");

@@ -200,6 +200,8 @@ void PagedMemory::make_room(const std::vector<PagedRange>& ranges, CUstream stre
   sweep(stream);
 }
 
+void PagedMemory::write_back(CUstream stream) const { launch(stream, "flush", map_.num_units()); }
+
 void PagedMemory::invalidate(const std::vector<PagedRange>& ranges, bool discard) const {
   const std::scoped_lock lock(working_);
   await_device();

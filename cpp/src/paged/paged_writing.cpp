@@ -48,15 +48,14 @@ void PagedMemory::flush(CUstream stream) const {
   write_back(stream);
 }
 
-void PagedMemory::write_back(CUstream stream) const { launch(stream, "flush", map_.num_units()); }
-
 void PagedMemory::flush() const {
   const std::scoped_lock lock(working_);
   require_writable("flush");
   await_device();
   if (source_.file) note_stored();
-  write_back(kDefaultStream);
-  await(kDefaultStream);
+  const CUstream default_stream = nullptr;
+  write_back(default_stream);
+  await(default_stream);
   if (source_.file) write_file();
 }
 
