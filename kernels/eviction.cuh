@@ -66,6 +66,7 @@ ISTHMUS_PAGED_CODE void free_frames(const Machine& machine, const budgeted_map& 
   const bool dirty = mine && (machine.relaxed(map.dirty + at.index) & at.bit) != 0;
   const auto stored = machine.ballot(mask, dirty);
   if (stored != 0) machine.send(map, mask, stored, unit, frame);
+  note_changed(machine, map, mask, unit, dirty);
   if (mine) {
     machine.and_relaxed(map.valid + at.index, ~at.bit);
     machine.and_relaxed(map.busy + at.index, ~at.bit);

@@ -16,10 +16,12 @@
 #include "bindings/text.hpp"
 #include "bindings/unlocked.hpp"
 #include "device/kernel_sources.hpp"
+#include "paged/paged_file.hpp"
 #include "paged/paged_memory.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using isthmus::PagedFile;
 using isthmus::PagedIndices;
 using isthmus::PagedItemKind;
 using isthmus::PagedMemory;
@@ -31,6 +33,9 @@ using isthmus::PagedStats;
 namespace {
 
 using SharedPaged = Unlocked<std::unique_ptr<PagedMemory>>;
+struct SharedFile {
+  std::shared_ptr<const PagedFile> file;
+};
 /// Pairs of Python integers. nanobind's own conversion ends the process when memory is short.
 std::vector<PagedRange> ranges_of(const nb::sequence& pairs) {
   std::vector<PagedRange> ranges;
@@ -64,7 +69,41 @@ void bind_stats(nb::module_& m) {
               "Found no free frame so far and were read and stored in place, once a launch each.")
       .def_ro("evicted_units", &PagedStats::evicted_units, "Lost their frames so far.")
       .def_ro("hits", &PagedStats::hits,
-              "Lanes that came to a valid unit, in kernels with ISTHMUS_PAGED_COUNTED.");
+              "Lanes that came to a valid unit, in kernels with ISTHMUS_PAGED_COUNTED.")
+      .def_ro("file_read_bytes", &PagedStats::file_read_bytes,
+              "Read from the file so far; 0 without one.")
+      .def_ro("file_written_bytes", &PagedStats::file_written_bytes,
+              "Written to the file so far; 0 without one.");
+}
+
+void bind_file(nb::module_& m) {
+  nb::class_<SharedFile>(m, "PagedFile", "A part of a file that a paged array is made of.")
+      .def(
+          "__init__",
+          [](SharedFile* self, const nb::bytes& path, std::uintptr_t mapped, std::size_t size_bytes,
+             bool read_only) {
+            new (self) SharedFile{std::make_shared<const PagedFile>(
+                std::string(path.c_str(), path.size()), reinterpret_cast<const void*>(mapped),
+                size_bytes, read_only)};
+          },
+          "path"_a, nb::kw_only(), "mapped"_a, "size_bytes"_a, "read_only"_a,
+          "`mapped` is the address of a shared mapping of the file.")
+      .def_prop_ro(
+          "offset_bytes", [](const SharedFile& self) { return self.file->offset_bytes(); },
+          "Where the part begins in the file.")
+      .def(
+          "load",
+          [](const SharedFile& self, std::uintptr_t memory) {
+            const std::shared_ptr<const PagedFile> file = self.file;
+            const GilReleased released;
+            file->load(reinterpret_cast<std::byte*>(memory), signal_has_raised);
+          },
+          "memory"_a,
+          "Read all bytes to an address that is at `offset_bytes` modulo `block_bytes`, behind "
+          "which as many bytes are free.")
+      .def_prop_ro_static(
+          "block_bytes", [](const nb::handle&) { return PagedFile::kBlockBytes; },
+          "What direct reads are aligned to.");
 }
 
 void bind_operations(nb::class_<SharedPaged>& paged) {
@@ -145,6 +184,7 @@ std::string kernel_header(const std::string& name) {
 
 void bind_paged(nb::module_& m) {
   bind_stats(m);
+  bind_file(m);
   m.def("kernel_header", &kernel_header, "name"_a,
         "The text of a header for kernels, such as \"isthmus/paged_array.cuh\".");
   nb::class_<SharedPaged> paged(m, "PagedMemory", "The host's side of a paged array.");
@@ -155,9 +195,10 @@ void bind_paged(nb::module_& m) {
              std::uintptr_t pointer, std::size_t size_bytes, unsigned item_bytes, bool read_only,
              std::size_t unit_bytes, std::optional<std::uint64_t> budget_bytes,
              const std::string& policy, std::uint32_t gap_bytes, std::uint32_t max_ranges,
-             const nb::object& /*owner*/) {
+             const nb::object& /*owner*/, const SharedFile* file) {
             const isthmus::PagedSource source{reinterpret_cast<void*>(pointer), size_bytes,
-                                              item_bytes, read_only};
+                                              item_bytes, read_only,
+                                              file == nullptr ? nullptr : file->file};
             const PagedOptions options{unit_bytes, budget_bytes, isthmus::paged_policy(policy),
                                        gap_bytes, max_ranges};
             new (self)
@@ -165,7 +206,7 @@ void bind_paged(nb::module_& m) {
           },
           "context"_a, "kernels"_a, "pointer"_a, "size_bytes"_a, "item_bytes"_a, "read_only"_a,
           "unit_bytes"_a, "budget_bytes"_a.none(), "policy"_a, "gap_bytes"_a, "max_ranges"_a,
-          "owner"_a, nb::keep_alive<1, 13>(), Release(),
+          "owner"_a, "file"_a.none(), nb::keep_alive<1, 13>(), Release(),
           "Flushes when it is destroyed: `owner` keeps the memory until then.")
       .def_prop_ro(
           "device_bytes", [](const SharedPaged& self) { return memory_of(self).device_bytes(); },

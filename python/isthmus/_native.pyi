@@ -3,7 +3,7 @@ The native core of Isthmus. Use the isthmus package; this module is its foundati
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy
 import numpy.typing
@@ -1200,13 +1200,39 @@ class PagedStats:
         Lanes that came to a valid unit, in kernels with ISTHMUS_PAGED_COUNTED.
         """
 
+    @property
+    def file_read_bytes(self) -> int:
+        """Read from the file so far; 0 without one."""
+
+    @property
+    def file_written_bytes(self) -> int:
+        """Written to the file so far; 0 without one."""
+
+class PagedFile:
+    """A part of a file that a paged array is made of."""
+
+    def __init__(self, path: bytes, *, mapped: int, size_bytes: int, read_only: bool) -> None:
+        """`mapped` is the address of a shared mapping of the file."""
+
+    @property
+    def offset_bytes(self) -> int:
+        """Where the part begins in the file."""
+
+    def load(self, memory: int) -> None:
+        """
+        Read all bytes to an address that is at `offset_bytes` modulo `block_bytes`, behind which as many bytes are free.
+        """
+
+    block_bytes: Final[int] = ...
+    """What direct reads are aligned to."""
+
 def kernel_header(name: str) -> str:
     """The text of a header for kernels, such as "isthmus/paged_array.cuh"."""
 
 class PagedMemory:
     """The host's side of a paged array."""
 
-    def __init__(self, context: Context, kernels: Kernels, pointer: int, size_bytes: int, item_bytes: int, read_only: bool, unit_bytes: int, budget_bytes: int | None, policy: str, gap_bytes: int, max_ranges: int, owner: object) -> None:
+    def __init__(self, context: Context, kernels: Kernels, pointer: int, size_bytes: int, item_bytes: int, read_only: bool, unit_bytes: int, budget_bytes: int | None, policy: str, gap_bytes: int, max_ranges: int, owner: object, file: PagedFile | None) -> None:
         """Flushes when it is destroyed: `owner` keeps the memory until then."""
 
     @property

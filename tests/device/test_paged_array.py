@@ -320,12 +320,6 @@ def test_what_no_paged_array_can_be_made_of_is_refused() -> None:
             make()
 
 
-def test_a_memory_mapped_file_is_refused(tmp_path: Any) -> None:  # noqa: ANN401
-    mapped = np.memmap(tmp_path / "items", np.float32, "w+", shape=(1000,))
-    with pytest.raises(UsageError, match="memory-mapped file"):
-        isthmus.PagedArray(mapped)
-
-
 def test_a_budget_that_holds_the_array_is_accepted() -> None:
     with isthmus.PagedArray(numbers(1000), device_bytes=4000) as array:
         assert array.device_bytes >= 4000

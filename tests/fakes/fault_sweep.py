@@ -22,13 +22,14 @@ import numpy as np
 import isthmus
 from fakes.safetensors_files import write_file
 from isthmus import _native
+from isthmus.errors import WriteError
 
 SIZE = 300 * 1024 + 7
 WATCHED = 0x5B
 _MODULES = b"_native"
 _MAX_CALLS = 50_000
 _POOL_BYTES = 24 << 20
-_KINDS = (b"new", b"thread", b"mmap", b"mlock", b"open")
+_KINDS = (b"new", b"thread", b"mmap", b"mlock", b"open", b"write")
 _FAILURE = 700  # CUDA_ERROR_ILLEGAL_ADDRESS
 # What can't be asked twice: what the driver refuses to take back is lost.
 _RELEASES = {
@@ -44,6 +45,7 @@ _RELEASES = {
 # Operations that find nothing of what an earlier one made, however often they run.
 _ALWAYS_FIRST = {"new_transfers", "trim"}
 _DOCUMENTED = (isthmus.DriverError, isthmus.Unavailable, MemoryError)
+_DOCUMENTED_OF_WRITES = (*_DOCUMENTED, WriteError)
 
 
 class Faults:
@@ -102,6 +104,9 @@ class Operations:
         self.number = 0
         self.content = bytes(range(256)) * 40
         self.saved = folder / "saved.safetensors"
+        self.items = folder / "items"
+        self.items.write_bytes(bytes(SIZE))
+        self.mapped_items = np.memmap(self.items, np.uint8, "r+")
         self.file = write_file(
             folder / "model.safetensors",
             {"first": ("U8", [len(self.content)], self.content), "none": ("F32", [0], b"")},
@@ -206,7 +211,7 @@ class Operations:
         before = self.saved.read_bytes() if self.saved.exists() else b""
         try:
             isthmus.save_safetensors({"device": self.device, "host": wanted}, self.saved)
-        except _DOCUMENTED:
+        except _DOCUMENTED_OF_WRITES:
             after = self.saved.read_bytes() if self.saved.exists() else b""
             assert after == before
             assert list(self.saved.parent.glob(".isthmus*")) == []
@@ -243,6 +248,22 @@ class Operations:
         assert np.array_equal(host[:100], wanted[:100])
         assert np.array_equal(host, wanted)
 
+    def paged_file(self) -> None:
+        """The same of a file, by a mapping that was made before."""
+        wanted = self.some_bytes()
+        self.items.write_bytes(wanted.tobytes())
+        with isthmus.PagedArray(self.mapped_items, "256B", device_bytes=2048) as array:
+            found = np.zeros(3, np.uint8)
+            isthmus.copy(found, array.gather([0, 5000, SIZE - 1]))
+            assert np.array_equal(found, wanted[[0, 5000, SIZE - 1]])
+            array.scatter(np.arange(0, 9000, 256), np.uint8(255))
+            array.flush()
+            assert self.items.read_bytes()[:9000:256] == b"\xff" * 36
+            array.scatter([7], np.array([254], np.uint8))
+            array.invalidate([(300, 900)])
+        wanted[:9000:256], wanted[7] = 255, 254
+        assert self.items.read_bytes() == wanted.tobytes()
+
     def budgeted(self) -> None:
         """Units of four times the room for them; what is evicted is written back."""
         wanted = self.some_bytes()
@@ -263,11 +284,12 @@ class Operations:
         isthmus.stats()
 
 
-def ends_as_documented(operation: Callable[[], None]) -> bool:
+def ends_as_documented(operation: Callable[[], None], kind: bytes) -> bool:
     """Run it; tell whether it failed as it may."""
+    documented = _DOCUMENTED_OF_WRITES if kind == b"write" else _DOCUMENTED
     try:
         operation()
-    except _DOCUMENTED:
+    except documented:
         return True
     return False
 
@@ -279,7 +301,7 @@ def sweep(faults: Faults, operation: Callable[[], None]) -> int:
         for nth in range(1, _MAX_CALLS):
             faults.arm(kind, nth)
             try:
-                failed = ends_as_documented(operation)
+                failed = ends_as_documented(operation, kind)
                 happened = faults.disarm(kind) >= nth
                 assert happened or not failed, "it failed without a reason"
                 operation()

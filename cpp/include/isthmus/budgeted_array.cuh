@@ -67,6 +67,8 @@ struct budgeted_map : paged_map {
   word* in_place;         ///< a bit for each unit: its items are in the host's memory
   word* used;             ///< a bit for each unit: it was used since the clock came by
   word* named;            ///< a bit for each unit: it will be asked for next, so its frame is kept
+  word* changed;          ///< null, or a bit for each unit: its items in the host's memory were
+                          ///< stored to by kernels, without the host's side
   budgeted_clock* clock;
   number num_frames;
 
@@ -133,6 +135,13 @@ ISTHMUS_PAGED_CODE bool is_in_place(const Machine& machine, const budgeted_map& 
                                     unit_number unit) {
   const place at = place_of(unit);
   return (machine.relaxed(map.in_place + at.index) & at.bit) != 0;
+}
+
+/// Notes that the units of these lanes are stored to in the host's memory, if somebody wants to know.
+template <typename Machine>
+ISTHMUS_PAGED_CODE void note_changed(const Machine& machine, const budgeted_map& map,
+                                     typename Machine::lanes mask, unit_number unit, bool stored) {
+  if (map.changed != nullptr) note(machine, map.changed, mask, unit, stored);
 }
 
 }  // namespace paged
@@ -261,7 +270,7 @@ private:
     const bool missing = !found && !begin_with(unit);
     if (machine_.ballot(mask, missing) != 0) make_valid(mask, unit, missing);
     if (!found) go_to(unit);
-    paged::mark_dirty(machine_, map_, mask, unit, unit != dirty_ && !in_place_);
+    note_store(mask, unit, unit != dirty_, in_place_);
     this->last_ = dirty_ = unit;
   }
   /// Begins with another unit. True if it was valid before this launch.
@@ -283,8 +292,12 @@ private:
   }
   ISTHMUS_PAGED_CODE void note_store(typename Machine::lanes mask, unit_number unit,
                                      bool stored) const {
-    const bool in_frame = stored && !paged::is_in_place(machine_, map_, unit);
-    paged::mark_dirty(machine_, map_, mask, unit, in_frame);
+    note_store(mask, unit, stored, stored && paged::is_in_place(machine_, map_, unit));
+  }
+  ISTHMUS_PAGED_CODE void note_store(typename Machine::lanes mask, unit_number unit, bool stored,
+                                     bool in_place) const {
+    paged::note(machine_, map_.dirty, mask, unit, stored && !in_place);
+    paged::note_changed(machine_, map_, mask, unit, stored && in_place);
   }
 
   // As in unit_checks, what each change of the unit needs.

@@ -80,20 +80,19 @@ ISTHMUS_PAGED_APART void make_valid(const Machine machine, const Map& map,
   machine.await(mask, missing, map.valid + at.index, at.bit);
 }
 
-/// Notes that the units of the lanes in `mask` differ from the host's, for a flush() after the launch.
+/// Sets the bits of the units of the lanes in `mask` of which `wanted` is true: who reads them does so
+/// after the launch.
 ///
-/// One lane notes a unit for all lanes of its group: a GPU makes atomic operations on one word one
-/// after the other, and 256 lanes store to a unit of 1 KiB of floats.
-///
-/// stored      false: this lane stores nothing
+/// One lane does it for all lanes of its group: a GPU makes atomic operations on one word one after
+/// the other, and 256 lanes store to a unit of 1 KiB of floats.
 template <typename Machine>
-ISTHMUS_PAGED_CODE void mark_dirty(const Machine& machine, const paged_map& map,
-                                   typename Machine::lanes mask, unit_number unit, bool stored) {
-  const place at = place_of(stored ? unit : 0);
-  const bool clean = stored && (machine.relaxed(map.dirty + at.index) & at.bit) == 0;
-  const auto noting = machine.ballot(mask, clean);
-  if (clean && machine.lane() == machine.lowest(machine.alike(noting, unit)))
-    machine.or_relaxed(map.dirty + at.index, at.bit);
+ISTHMUS_PAGED_CODE void note(const Machine& machine, word* bits, typename Machine::lanes mask,
+                             unit_number unit, bool wanted) {
+  const place at = place_of(wanted ? unit : 0);
+  const bool unset = wanted && (machine.relaxed(bits + at.index) & at.bit) == 0;
+  const auto noting = machine.ballot(mask, unset);
+  if (unset && machine.lane() == machine.lowest(machine.alike(noting, unit)))
+    machine.or_relaxed(bits + at.index, at.bit);
 }
 
 /// What one lane knows of an array's units. `Array` derives from it, and has
@@ -288,7 +287,7 @@ private:
   }
   ISTHMUS_PAGED_CODE void note_store(typename Machine::lanes mask, unit_number unit,
                                      bool stored) const {
-    paged::mark_dirty(machine_, map_, mask, unit, stored);
+    paged::note(machine_, map_.dirty, mask, unit, stored);
   }
 
   const bool all_held_;

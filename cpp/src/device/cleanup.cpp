@@ -38,12 +38,18 @@ CleanupSink set_cleanup_sink(CleanupSink sink) {
 void report_cleanup(const Driver& driver, CUresult result, std::string_view symbol_name) noexcept {
   if (nothing_left(result)) return;
   try {
-    const std::string message =
-        std::string(symbol_name) + " failed while cleaning up: " + driver.name_of(result);
-    const std::scoped_lock lock(sink_slot().mutex);
-    sink_slot().sink(message);
+    report_cleanup(std::string(symbol_name) +
+                   " failed while cleaning up: " + driver.name_of(result));
   } catch (...) {  // NOLINT(bugprone-empty-catch): out of memory while reporting: nobody can be
                    // told
+  }
+}
+
+void report_cleanup(const std::string& message) noexcept {
+  try {
+    const std::scoped_lock lock(sink_slot().mutex);
+    sink_slot().sink(message);
+  } catch (...) {  // NOLINT(bugprone-empty-catch): the sink's own failure
   }
 }
 

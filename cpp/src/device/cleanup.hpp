@@ -17,5 +17,7 @@ CleanupSink set_cleanup_sink(CleanupSink sink);
 /// Reports a failed cleanup. Silent for success, and if nothing was left to clean up: the process
 /// is ending, or the context is already gone.
 void report_cleanup(const Driver& driver, CUresult result, std::string_view symbol_name) noexcept;
+/// Reports what else a destructor couldn't do.
+void report_cleanup(const std::string& message) noexcept;
 
 }  // namespace isthmus

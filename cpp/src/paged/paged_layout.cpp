@@ -14,10 +14,6 @@ namespace {
 // Requests on the link are of 128 bytes: reads of both memories begin with them, and with a unit.
 constexpr std::uintptr_t kAlignment = PagedMemory::kMinUnitBytes;
 
-bool is_set(const std::vector<std::uint32_t>& words, std::uint64_t unit) {
-  return (words[unit / 32] >> (unit % 32) & 1U) != 0;
-}
-
 std::size_t aligned(std::size_t size_bytes) {
   return (size_bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
@@ -127,6 +123,11 @@ PagedLayout::PagedLayout(const PagedSource& source, const PagedOptions& options)
       adaptive ? aligned((end_byte / PagedMemory::kPageBytes + 1) * sizeof(paged::word)) : 0;
   map_bytes += doublings_bytes;
   if (budgeted) map_bytes += 3 * bits_bytes + units_bytes + 2 * frames_bytes;
+  // Without a budget the host's side alone has what was stored written to the host's memory.
+  if (budgeted && source.file && !source.read_only) {
+    changed_at = map_bytes;
+    map_bytes += bits_bytes;
+  }
   view_bytes = kPagedSettledAt + bits_bytes;
 }
 
@@ -156,9 +157,14 @@ budgeted_map PagedLayout::map(CUdeviceptr items, CUdeviceptr maps, CUdeviceptr h
   map.frame_of = words(units_at);
   map.unit_in = words(frames_at);
   map.free_frames = words(frames_at + frames_bytes);
+  if (changed_at != 0) map.changed = words(changed_at);
   map.clock = reinterpret_cast<budgeted_clock*>(maps + kPagedClockAt);
   map.num_frames = num_frames;
   return map;
+}
+
+bool is_set(const std::vector<std::uint32_t>& words, std::uint64_t unit) {
+  return (words[unit / 32] >> (unit % 32) & 1U) != 0;
 }
 
 std::uint64_t bits_within(const std::vector<std::uint32_t>& words, const paged::extent& units) {

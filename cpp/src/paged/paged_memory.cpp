@@ -14,6 +14,7 @@
 #include <isthmus/errors.hpp>
 
 #include "device/capture.hpp"
+#include "device/cleanup.hpp"
 #include "paged/paged_layout.hpp"
 
 namespace isthmus {
@@ -82,7 +83,11 @@ PagedMemory::~PagedMemory() {
   if (source_.read_only || !context_.in_own_process()) return;
   try {
     flush();
-  } catch (...) {  // NOLINT(bugprone-empty-catch): the device is lost, and what it held
+  } catch (const std::exception& error) {
+    // Without a file: the device is lost, and what it held.
+    if (source_.file)
+      report_cleanup(std::string("what was stored to a paged array may not be in its file: ") +
+                     error.what());
   }
 }
 
@@ -195,31 +200,23 @@ void PagedMemory::make_room(const std::vector<PagedRange>& ranges, CUstream stre
   sweep(stream);
 }
 
-void PagedMemory::flush(CUstream stream) const {
-  require_writable("flush");
-  launch(stream, "flush", map_.num_units());
-}
-
-void PagedMemory::flush() const {
-  await_device();
-  flush(kDefaultStream);
-  await(kDefaultStream);
-}
+void PagedMemory::write_back(CUstream stream) const { launch(stream, "flush", map_.num_units()); }
 
 void PagedMemory::invalidate(const std::vector<PagedRange>& ranges, bool discard) const {
   const std::scoped_lock lock(working_);
   await_device();
   std::uint64_t num_dirty = 0;
   if (!discard) {
-    const std::vector<std::uint32_t> dirty = words(map_.dirty);
+    const std::vector<std::uint32_t> stored = stored_words();
     for (const PagedRange& range : ranges)
-      if (range.begin < range.end) num_dirty += bits_within(dirty, units_of(range));
+      if (range.begin < range.end) num_dirty += bits_within(stored, units_of(range));
   }
   if (num_dirty > 0)
     throw UsageError(
         std::to_string(num_dirty) +
         " units in these ranges were stored to and not written back, and would be "
         "lost: call flush() before the host's memory is changed, or pass discard=True");
+  if (source_.file) read_file_again(ranges);
   if (budgeted()) begin_settling(kDefaultStream);
   if (budgeted() && !has_frames()) return;
   for (const PagedRange& range : ranges) {
@@ -255,7 +252,11 @@ PagedStats PagedMemory::stats() const {
     for (std::size_t i = 0; i < held.size(); i++) held[i] &= ~in_place[i];
   }
   PagedStats stats = counted(held, map_, kPageBytes);
-  stats.dirty_units = bits_within(words(map_.dirty), {0, map_.num_units()});
+  stats.dirty_units = bits_within(stored_words(), {0, map_.num_units()});
+  if (source_.file) {
+    stats.file_read_bytes = source_.file->num_read_bytes();
+    stats.file_written_bytes = source_.file->num_written_bytes();
+  }
   const auto counters = reinterpret_cast<CUdeviceptr>(map_.counters);
   const auto counter = [&](paged::counter which) {
     return read_value<std::uint64_t>(counters + which * sizeof(paged::number));

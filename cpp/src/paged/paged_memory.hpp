@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "device/buffers.hpp"
 #include "device/kernels.hpp"
 #include "paged/host_registration.hpp"
+#include "paged/paged_file.hpp"
 
 namespace isthmus {
 
@@ -25,6 +27,9 @@ struct PagedSource {
   std::size_t size_bytes = 0;  ///< > 0, whole items
   unsigned item_bytes = 1;     ///< 1, 2, 4, 8 or 16
   bool read_only = false;
+  /// Whose bytes the memory has, if there is one. Until load() they are undefined. `memory` is as
+  /// PagedFile::load() needs it.
+  std::shared_ptr<const PagedFile> file;
 };
 
 /// How an array is held.
@@ -45,18 +50,13 @@ struct PagedOptions {
 /// Throws      UsageError for another; the message lists them
 pages::PolicyKind paged_policy(std::string_view name);
 
-/// Bytes of the array, from its first item.
-struct PagedRange {
-  std::uint64_t begin = 0, end = 0;
-};
-
 /// Counts of a paged array. Those of the past are since it was made.
 struct PagedStats {
   /// Of what is counted as a unit: without a budget, a unit of more than 4 KiB counts as several.
   std::uint64_t unit_bytes = 0;
   std::uint64_t num_units = 0;
   std::uint64_t valid_units = 0;        ///< held by the GPU now
-  std::uint64_t dirty_units = 0;        ///< of them, not written back yet
+  std::uint64_t dirty_units = 0;        ///< stored to, and not written back yet
   std::uint64_t touched_pages = 0;      ///< pages of 2 MiB with a valid unit
   std::uint64_t valid_ranges = 0;       ///< runs of valid units, counted page by page
   std::uint64_t fetched_units = 0;      ///< read from the host so far
@@ -68,6 +68,9 @@ struct PagedStats {
   std::uint64_t evicted_units = 0;   ///< lost their frames so far
   /// Lanes that came to a valid unit, counted by kernels compiled with ISTHMUS_PAGED_COUNTED.
   std::uint64_t hits = 0;
+  // Of an array of a file:
+  std::uint64_t file_read_bytes = 0;     ///< read from it so far
+  std::uint64_t file_written_bytes = 0;  ///< written to it so far
 };
 
 enum class PagedItemKind : std::uint32_t { float32, float64, int32, int64 };
@@ -81,6 +84,9 @@ struct PagedIndices {
 };
 
 /// An array in host memory of which the GPU holds what its kernels touched.
+///
+/// The host memory of an array of a file is its own: what was stored is written back to the file by
+/// flush() without a stream, and by the destructor, which reports a failure as a failed cleanup.
 ///
 /// Members may be called from any thread. Those with a stream are ordered in it, and don't wait.
 class PagedMemory {
@@ -117,16 +123,23 @@ public:
   /// Fetches what is absent of ranges.
   void prefetch(const std::vector<PagedRange>& ranges, CUstream stream) const;
   /// Writes back what was stored.
+  ///
+  /// Throws      UsageError for an array of a file, which the CPU writes
   void flush(CUstream stream) const;
 
   // The following members wait: all work that the device was given before is complete first, and
   // their own on return.
 
   /// Writes back what was stored.
-  void flush() const;
-  /// Makes units absent that have a byte of a range.
   ///
-  /// Throws      UsageError if one of them was stored to and not written back, unless `discard`
+  /// Throws      of an array of a file also UsageError if the file has become shorter, and
+  ///             std::system_error if it can't be written. What isn't written then is kept, and a
+  ///             later call writes it.
+  void flush() const;
+  /// Makes units absent that have a byte of a range; those of a file are read from it again.
+  ///
+  /// Throws      UsageError if one of them was stored to and not written back, unless `discard`; or
+  ///             if the file has become shorter or can't be read
   void invalidate(const std::vector<PagedRange>& ranges, bool discard) const;
   PagedStats stats() const;
 
@@ -158,6 +171,13 @@ private:
   bool budgeted() const noexcept { return options_.budget_bytes.has_value(); }
   std::uint64_t num_items() const noexcept { return source_.size_bytes / source_.item_bytes; }
   paged::extent units_of(const PagedRange& range) const noexcept;
+  PagedRange bytes_of(const paged::extent& units) const noexcept;
+  void write_back(CUstream stream) const;
+  bool keeps_changes() const noexcept { return map_.changed != nullptr; }
+  std::vector<std::uint32_t> stored_words() const;
+  void note_stored() const;
+  void write_file() const;
+  void read_file_again(const std::vector<PagedRange>& ranges) const;
   void require_writable(const char* what) const;
   void require_items(const PagedIndices& indices) const;
   void await_device() const;
@@ -181,6 +201,9 @@ private:
   /// budgeted array has one view.
   mutable std::map<CUstream, DeviceBuffer> views_;
   mutable CUstream last_stream_ = nullptr;  ///< of a budgeted array
+  /// Of an array of a file, by bits: units that were stored to and that the file doesn't have yet, as
+  /// far as the host's side knows. Used by who has `working_`.
+  mutable std::vector<std::uint32_t> unwritten_;
 };
 
 }  // namespace isthmus

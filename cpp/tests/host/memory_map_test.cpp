@@ -27,6 +27,9 @@ TEST(MappingText, OfALineIsItsRangeItsPermissionsAndWhetherItHasAFile) {
   EXPECT_EQ(file->end, 0x7f0010008000u);
   EXPECT_TRUE(file->readable && !file->writable && file->shared && file->has_file);
   EXPECT_FALSE(file->is_ordinary());
+  EXPECT_EQ(file->offset_bytes, 0x1000U);
+  EXPECT_EQ(file->file_system, 0x8'0000'0001U);
+  EXPECT_EQ(file->inode, 1234U);
   EXPECT_TRUE(text.empty());
 }
 

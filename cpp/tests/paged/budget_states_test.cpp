@@ -145,6 +145,17 @@ TEST_P(Budgets, TwoWarpsThatSweepFreeEachFrameOnce) {
                         {5, 101, 7, 103, 104, 105}));
 }
 
+TEST_P(Budgets, WhatIsStoredInPlaceOrEvictedIsNotedForAFile) {
+  Scenario scenario =
+      this->scenario(in_turn(1,
+                             {{.warps = {stores(0, 5), spans(3, 8)}, .loaded = {{5}, {}}},
+                              {.warps = {loads({2, 3}), stores(1, 6)}, .loaded = {{102, 8}, {6}}}},
+                             GetParam()),
+                     {5, 6, 102, 8, 104, 105});
+  scenario.notes_changes = true;
+  expect_right(scenario);
+}
+
 TEST(BudgetStates, AUnitThatFoundNoFrameTakesThatOfOneThatIsNotUsed) {
   // Launch 1 gives the only frame to unit 0. Unit 1 is in place in launch 2; the sweep sees unit 0
   // used in launch 1, and frees it all the same. In launch 3 unit 1 is fetched.
@@ -201,6 +212,16 @@ INSTANTIATE_TEST_SUITE_P(
                     std::pair{Defect::a_frame_for_two, "a unit's frame has another"},
                     std::pair{Defect::evict_what_is_kept, "a frame is lost, or there twice"},
                     std::pair{Defect::evict_without_sending, "a warp loaded what isn't there"}));
+
+TEST(BudgetStates, AStoreInPlaceThatIsNotNotedIsFound) {
+  const Scenario scenario{.launches = {{.warps = {stores(0, 5)}, .loaded = {{5}}}},
+                          .num_frames = 0,
+                          .host_after = {5, 101, 102, 103, 104, 105},
+                          .budgeted = true,
+                          .notes_changes = true};
+  expect_right(scenario);
+  EXPECT_TRUE(explore(scenario, Defect::forget_a_change).failures.contains("a change isn't noted"));
+}
 
 TEST(BudgetStates, TwoUnitsThatComeForTheLastFrameAtOnceLoseNone) {
   const Scenario scenario{

@@ -45,10 +45,7 @@ std::pair<std::size_t, std::size_t> digest_of(const State& state) {
 class Explorer {
 public:
   Explorer(const Scenario& scenario, Defect defect, Orders orders)
-      : scenario_(scenario),
-        defect_(defect),
-        orders_(orders),
-        map_(addresses_.map(scenario.num_frames, scenario.policy)) {}
+      : scenario_(scenario), defect_(defect), orders_(orders), map_(addresses_.map(scenario)) {}
 
   Outcome explore() {
     push(first_state());
@@ -193,6 +190,16 @@ private:
                             : kHost + item];
     }
     require(host == scenario_.host_after, "the host hasn't what was stored");
+    if (scenario_.notes_changes) require_notes(state, host);
+  }
+
+  /// A flush knows all units that have other items than before: so it finds what a file has to get.
+  void require_notes(const State& state, const std::array<std::uint32_t, kNumItems>& host) {
+    for (std::size_t item = 0; item < kNumItems; item++) {
+      const bool known =
+          ((state.words[kDirty] | state.words[kChanged]) & bit(item / kItemsPerUnit)) != 0;
+      require(known || host[item] == items_before()[item], "a change isn't noted");
+    }
   }
 
   /// The first item of a unit in the device's memory.
@@ -299,7 +306,7 @@ private:
 
 }  // namespace
 
-budgeted_map Addresses::map(std::size_t num_frames, const pages::MigrationPolicy& policy) const {
+budgeted_map Addresses::map(const Scenario& scenario) const {
   const auto bytes = [](const Item* item) {
     return const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(item));
   };
@@ -315,8 +322,9 @@ budgeted_map Addresses::map(std::size_t num_frames, const pages::MigrationPolicy
   map.used = at(kUsed);
   map.named = at(kNamed);
   map.all_settled = at(kAllSettled);
-  map.doublings = policy.kind == pages::PolicyKind::adaptive ? at(kDoublings) : nullptr;
-  map.policy = policy;
+  map.doublings = scenario.policy.kind == pages::PolicyKind::adaptive ? at(kDoublings) : nullptr;
+  map.policy = scenario.policy;
+  if (scenario.notes_changes) map.changed = at(kChanged);
   map.frame_of = at(kFrameOf);
   map.unit_in = at(kUnitIn);
   map.free_frames = at(kFreeFrames);
@@ -324,7 +332,7 @@ budgeted_map Addresses::map(std::size_t num_frames, const pages::MigrationPolicy
   map.counters = const_cast<paged::number*>(counters.data());
   map.end_byte = kNumItems * sizeof(Item);
   map.unit_shift = kUnitShift;
-  map.num_frames = num_frames;
+  map.num_frames = scenario.num_frames;
   return map;
 }
 
@@ -340,6 +348,7 @@ Machine::word Machine::acquire(const word* at) const {
 
 Machine::word Machine::or_relaxed(word* at, word bits) const {
   const std::size_t cell = cell_of(at);
+  if (defect_ == Defect::forget_a_change && cell == kChanged) return 0;
   const word old = make({Kind::or_relaxed, cell, bits});
   if (defect_ == Defect::publish_before_fetch && cell == kBusy)
     make({Kind::or_release, kValid, bits});

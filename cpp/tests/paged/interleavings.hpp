@@ -46,7 +46,8 @@ enum class Defect {
   keep_what_is_missing,   ///< who finds no frame doesn't give back what it has counted
   evict_what_is_kept,     ///< an evicted unit stays valid
   evict_without_sending,  ///< what was stored to an evicted unit isn't written back
-  free_a_frame_twice      ///< two warps that sweep don't notice each other
+  free_a_frame_twice,     ///< two warps that sweep don't notice each other
+  forget_a_change         ///< that the host's memory was stored to isn't noted
 };
 
 /// Atomic operations on words, then plain accesses to words, then those of items.
@@ -90,9 +91,9 @@ struct Accesses {
 
 /// The words: maps of all arrays and of budgeted ones, then the clock's numbers.
 inline constexpr std::size_t kValid = 0, kBusy = 1, kDirty = 2, kSettled = 3, kInPlace = 4,
-                             kUsed = 5, kNamed = 6, kAllSettled = 7, kDoublings = 8, kFrameOf = 9,
-                             kUnitIn = kFrameOf + kNumUnits, kFreeFrames = kUnitIn + kNumUnits,
-                             kClock = kFreeFrames + kNumUnits,
+                             kUsed = 5, kNamed = 6, kAllSettled = 7, kDoublings = 8, kChanged = 9,
+                             kFrameOf = 10, kUnitIn = kFrameOf + kNumUnits,
+                             kFreeFrames = kUnitIn + kNumUnits, kClock = kFreeFrames + kNumUnits,
                              kNumClock = sizeof(budgeted_clock) / sizeof(paged::number),
                              kNumWords = kClock + kNumClock;
 inline constexpr std::size_t kHead = kClock, kTail = kClock + 1;
@@ -112,6 +113,8 @@ struct State {
   std::array<std::uint32_t, kNumUnits> fetches{};
 };
 
+struct Scenario;
+
 /// The addresses that a map and a machine share; nothing is stored there.
 struct Addresses {
   std::array<paged::word, kClock> words{};
@@ -119,7 +122,7 @@ struct Addresses {
   std::array<Item, kAllItems> items{};
   std::array<paged::number, paged::kNumCounters> counters{};
 
-  budgeted_map map(std::size_t num_frames, const pages::MigrationPolicy& policy) const;
+  budgeted_map map(const Scenario& scenario) const;
 };
 
 /// One warp, which its lanes run together: one lane stands for all.
@@ -225,6 +228,7 @@ struct Scenario {
   std::size_t num_frames = 0;                       ///< of a budgeted array; all are free before
   std::array<std::uint32_t, kNumItems> host_after;  ///< what the host has after a flush
   bool budgeted = false;
+  bool notes_changes = false;  ///< a budgeted array notes where it stores to the host's memory
 };
 
 struct Outcome {

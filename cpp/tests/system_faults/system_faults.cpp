@@ -281,6 +281,15 @@ ssize_t write(int file, const void* bytes, std::size_t size_bytes) {
   return next(file, bytes, size_bytes);
 }
 
+ssize_t pwrite(int file, const void* bytes, std::size_t size_bytes, off_t offset) {
+  if (refuses(Kind::write)) {
+    errno = ENOSPC;
+    return -1;
+  }
+  static const auto next = real<decltype(&pwrite)>("pwrite");
+  return next(file, bytes, size_bytes, offset);
+}
+
 int fsync(int file) {
   if (refuses(Kind::fsync)) {
     errno = EIO;

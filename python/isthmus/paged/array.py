@@ -1,56 +1,40 @@
 """`isthmus.PagedArray`."""
 
 import math
-import operator
-from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, SupportsIndex
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from isthmus import _native
 from isthmus.arrays.device_array import DeviceArray
 from isthmus.arrays.ordinals import ordinal_of
 from isthmus.arrays.streams import stream_handle
-from isthmus.errors import UsageError
-from isthmus.nvrtc import find_nvrtc
-from isthmus.paged.given import gap_bytes_of, index_of, number_of
+from isthmus.errors import DriverError, UsageError
+from isthmus.paged.given import Ranges, byte_ranges_of, gap_bytes_of, index_of, number_of
+from isthmus.paged.kernels import kernels_of
 from isthmus.paged.operands import Operands
 from isthmus.paged.source import budget_of, source_of, unit_bytes_of
-from isthmus.spelling import cuda_major
-from isthmus.windows.opening import Windows, default_windows
+from isthmus.windows.opening import default_windows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from isthmus.arrays.accepted import ArrayLike, StreamLike
 
 PagedStats = _native.PagedStats
 
-Ranges = Iterable[tuple[SupportsIndex, SupportsIndex]]
 Reduction = Literal["sum", "min", "max"]
 
 _KINDS = {"float32": 0, "float64": 1, "int32": 2, "int64": 3}
 
 _REDUCTIONS = {"sum": 0, "min": 1, "max": 2}
-_kernels: "WeakKeyDictionary[Windows, dict[int, _native.Kernels]]" = WeakKeyDictionary()
-
-
-def _kernels_of(windows: Windows, device: int) -> _native.Kernels:
-    """Give the kernels of a device, compiled once for each driver."""
-    of_devices = _kernels.setdefault(windows, {})
-    if device not in of_devices:
-        driver = windows.driver
-        of_devices[device] = _native.Kernels(
-            windows.pending_work.context(device),
-            nvrtc=None if driver.emulated else find_nvrtc(cuda_major(driver.version)),
-            cache_folder=_native.kernel_cache_folder(),
-        )
-    return of_devices[device]
 
 
 class PagedArray:
     """
-    An array in host memory of which the GPU holds the parts that its kernels touch.
+    An array in host memory, or in a file, of which the GPU holds the parts that its kernels touch.
 
     A kernel that reads an item which the GPU doesn't hold fetches its unit over the link itself,
     and others that need it wait. What was stored goes back to the host by `flush()`. No driver call
@@ -65,6 +49,10 @@ class PagedArray:
     The host's memory is pinned as long as the array is open, if it isn't already, and so are the
     other bytes of its first and last page. It is kept until then. While a unit is held, the GPU
     doesn't see what the CPU changes in it: call `invalidate()` after a change.
+
+    A file's bytes are read into pinned memory when the array is made. So the machine needs memory
+    for all of them. What was stored reaches the file by `flush()` and `close()`, unit by unit; a
+    file that has become shorter is an error then, and not a signal.
 
     Indices are those of the flattened array. A context manager: `close()` at the end.
 
@@ -91,12 +79,14 @@ class PagedArray:
         device: int | str = 0,
     ) -> None:
         """
-        Map the host's array, and allocate the device's memory. Nothing is copied yet.
+        Map the host's array, and allocate the device's memory. Nothing is copied there yet.
 
         Args:
             source: A NumPy array in C order, of booleans, numbers or complex numbers. One of
                 `isthmus.pinned.empty` is pinned already; others are pinned here (20 to 50 ms a
-                GiB). Of a read-only one nothing can be stored.
+                GiB). Of a read-only one nothing can be stored. A memory-mapped one
+                (`numpy.memmap`, `numpy.load` with mmap_mode; "r", "r+" or "w+"), or a part of it,
+                is the array in its file, which is read here and must still have its name.
             unit: What is fetched at once: a power of two from 256 bytes to 64 KiB. Small units
                 suit sparse accesses, large ones suit streams.
             policy: What comes along when a unit is touched that the GPU doesn't hold. "units":
@@ -116,39 +106,44 @@ class PagedArray:
 
         Raises:
             UsageError: The array, unit, policy or budget is invalid, or a policy other than "units"
-                has a budget below the array's size. Nothing was changed.
-            OutOfDeviceMemory: The array and its maps don't fit.
+                has a budget below the array's size; or the file can't be opened by its name, has
+                become shorter or can't be read. Nothing was changed.
+            OutOfDeviceMemory: The array and its maps don't fit, or a file not into memory.
             Unavailable: There is no GPU or no NVRTC; or the host's pages can't be pinned, such as
                 read-only ones, and those that another paged array has pinned.
         """
         self.unit_bytes = unit_bytes_of(unit)
-        self._source = source_of(source)
-        array = self._source.array
-        budget = budget_of(policy, device_bytes, array.nbytes, self.unit_bytes)
-        self.budgeted = budget is not None
         windows = default_windows()
         self.device = ordinal_of(device, windows.driver)
-        self.shape: tuple[int, ...] = array.shape
-        self.dtype = array.dtype
-        self.size = int(array.size)
+        self._source = source_of(source, self.device)
+        self.shape: tuple[int, ...] = self._source.shape
+        self.dtype = self._source.dtype
+        self.size = math.prod(self.shape)
+        size_bytes = self.size * self.dtype.itemsize
+        budget = budget_of(policy, device_bytes, size_bytes, self.unit_bytes)
+        self.budgeted = budget is not None
+        file = self._source.file
         context = windows.pending_work.context(self.device)
         self._context = context
         self._operands = Operands(windows, context, self.device)
         self._memory: _native.PagedMemory | None = _native.PagedMemory(
             context,
-            _kernels_of(windows, self.device),
-            pointer=array.ctypes.data,
-            size_bytes=array.nbytes,
-            item_bytes=array.dtype.itemsize,
-            read_only=not array.flags.writeable,
+            kernels_of(windows, self.device),
+            pointer=self._source.pointer,
+            size_bytes=size_bytes,
+            item_bytes=self.dtype.itemsize,
+            read_only=self._source.read_only,
             unit_bytes=self.unit_bytes,
             budget_bytes=budget,
             policy="units" if policy == "read_through" else str(policy),
             gap_bytes=gap_bytes_of(gap_bytes),
             max_ranges=number_of("max_ranges", max_ranges),
             owner=self._source.held,
+            file=file.native if file else None,
         )
         self.device_bytes = self._memory.device_bytes
+        if file:
+            file.load()
 
     @property
     def _open(self) -> _native.PagedMemory:
@@ -255,44 +250,59 @@ class PagedArray:
         Raises:
             UsageError: A range isn't of items. Nothing was fetched.
         """
-        self._open.prefetch(self._bytes_of(ranges), _handle(stream))
+        self._open.prefetch(byte_ranges_of(ranges, self.size, self.dtype.itemsize), _handle(stream))
 
     def invalidate(self, ranges: Ranges | None = None, *, discard: bool = False) -> None:
         """
         Let the GPU fetch ranges anew, because the CPU has changed them. Complete on return.
 
-        All work that the GPU was given before is waited for. Whole units are affected.
+        All work that the GPU was given before is waited for. Whole units are affected; those of a
+        file are read from it again.
 
         Args:
             ranges: As for `prefetch`.
             discard: Lose what was stored to these units and not written back.
 
         Raises:
-            UsageError: A range isn't of items; or what was stored would be lost. Nothing was
-                changed.
+            UsageError: A range isn't of items; or what was stored would be lost; or the file has
+                become shorter. Nothing was changed. Or the file can't be read.
         """
-        self._open.invalidate(self._bytes_of(ranges), bool(discard))
+        self._open.invalidate(byte_ranges_of(ranges, self.size, self.dtype.itemsize), bool(discard))
 
     def flush(self, stream: "StreamLike | None" = None) -> None:
         """
         Write back what was stored.
 
+        A file has it then, and other programs see it there. It may be lost if the machine crashes:
+        the mapped array's own `flush()` puts it on the disk.
+
         Args:
             stream: None: after all work that the GPU was given before; complete on return. Else in
                 this stream: the caller orders it after the kernels that store, and reads the host's
-                array when the stream is complete.
+                array when the stream is complete. Not of a file.
 
         Raises:
-            UsageError: The host's array is read-only.
+            UsageError: The host's array is read-only; the file has become shorter; or a stream
+                is given and there is a file, which the CPU writes.
+            WriteError: The file can't be written: the disk is full, for instance. A part may be
+                written. What isn't is kept, and the next call writes it; so it is if the file has
+                become shorter.
         """
         if stream is None:
-            self._open.flush_and_wait()
+            self._write_back(self._open)
         else:
             self._open.flush(_handle(stream))
+
+    def _write_back(self, memory: _native.PagedMemory) -> None:
+        file = self._source.file
+        with file.writing() if file else nullcontext():
+            memory.flush_and_wait()
 
     def stats(self) -> PagedStats:
         """
         Count units: `num_units`, `valid_units`, `dirty_units`, `fetched_units` and others.
+
+        `dirty_units` were stored to, and the host's array or the file doesn't have it yet.
 
         All work that the GPU was given before is waited for. Bytes are units times the
         `unit_bytes` of the counts: without a budget, a larger unit counts as several of 4 KiB.
@@ -331,14 +341,20 @@ class PagedArray:
         Raises:
             DriverError: The driver refused. What wasn't written back may be lost; the array is
                 closed.
+            WriteError: As of `flush`. The array stays open, so that nothing is lost.
+            UsageError: The file has become shorter; the same.
         """
-        memory, self._memory = self._memory, None
-        try:
-            if memory is not None and self._source.array.flags.writeable:
-                memory.flush_and_wait()
-        finally:
-            del memory
-            self._source.held.release()
+        if self._memory is not None and not self._source.read_only:
+            try:
+                self._write_back(self._memory)
+            except DriverError:
+                self._let_go()
+                raise
+        self._let_go()
+
+    def _let_go(self) -> None:
+        self._memory = None
+        self._source.held.release()
 
     def __enter__(self) -> Self:
         """Give the array itself."""
@@ -363,26 +379,6 @@ class PagedArray:
             f"PagedArray(shape={self.shape}, dtype={self.dtype}, "
             f"unit_bytes={self.unit_bytes}, device={self.device})"
         )
-
-    def _bytes_of(self, ranges: Ranges | None) -> list[tuple[int, int]]:
-        """Turn ranges of items into ranges of bytes."""
-        item_bytes = int(self.dtype.itemsize)
-        if ranges is None:
-            return [(0, math.prod(self.shape) * item_bytes)]
-        found = []
-        for pair in ranges:
-            try:
-                first, end = map(operator.index, pair)
-            except (TypeError, ValueError):
-                raise UsageError(
-                    f"a range is a pair (first, end) of indices, not {pair!r}"
-                ) from None
-            if not 0 <= first <= end <= self.size:
-                raise UsageError(
-                    f"range ({first}, {end}) isn't of items: the array has {self.size}, from 0"
-                )
-            found.append((first * item_bytes, end * item_bytes))
-        return found
 
 
 def _handle(stream: object) -> int:

@@ -1,9 +1,36 @@
 """Numbers that callers of a paged array give."""
 
 import operator
+from collections.abc import Iterable
+from typing import SupportsIndex
 
 from isthmus.errors import UsageError
 from isthmus.sizes import parse_size
+
+Ranges = Iterable[tuple[SupportsIndex, SupportsIndex]]
+
+
+def byte_ranges_of(ranges: Ranges | None, num_items: int, item_bytes: int) -> list[tuple[int, int]]:
+    """
+    Turn ranges of items into ranges of bytes; None is all items.
+
+    Raises:
+        UsageError: One isn't a pair of indices, or isn't of items.
+    """
+    if ranges is None:
+        return [(0, num_items * item_bytes)]
+    found = []
+    for pair in ranges:
+        try:
+            first, end = map(operator.index, pair)
+        except (TypeError, ValueError):
+            raise UsageError(f"a range is a pair (first, end) of indices, not {pair!r}") from None
+        if not 0 <= first <= end <= num_items:
+            raise UsageError(
+                f"range ({first}, {end}) isn't of items: the array has {num_items}, from 0"
+            )
+        found.append((first * item_bytes, end * item_bytes))
+    return found
 
 
 def index_of(what: str, value: object) -> int:

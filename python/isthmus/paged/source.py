@@ -1,13 +1,16 @@
 """The host's array behind a paged array."""
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from isthmus.errors import UsageError
+from isthmus.paged.file import MappedFile, is_mapped
 from isthmus.sizes import format_size, parse_size
 from isthmus.transfer.packing import numpy_module
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 _ITEM_BYTES = {1, 2, 4, 8, 16}
@@ -16,36 +19,66 @@ _ITEM_BYTES = {1, 2, 4, 8, 16}
 @dataclass(frozen=True, kw_only=True)
 class Source:
     """
-    An array in host memory, and what keeps it.
+    An array in host memory or in a file, and what keeps it.
 
     Attributes:
-        array: Itself.
+        pointer: The address of its items.
+        shape: Its lengths.
+        dtype: Its type.
+        read_only: Nothing can be stored.
         held: A view: while it exists, the memory can't be resized or closed.
+        file: Of an array in a file; `pointer` is where its bytes are read to.
     """
 
-    array: "NDArray[Any]"
+    pointer: int
+    shape: tuple[int, ...]
+    dtype: "np.dtype[Any]"
+    read_only: bool
     held: memoryview
+    file: MappedFile | None = None
 
 
-def source_of(given: object) -> Source:
+def source_of(given: object, device: int) -> Source:
     """
     Take an array of which a paged array can be made.
 
+    Args:
+        given: A NumPy array, which may be memory-mapped.
+        device: The GPU.
+
     Raises:
-        UsageError: It isn't a NumPy array in C order whose items are plain numbers.
+        UsageError: It isn't a NumPy array in C order whose items are plain numbers, or its file
+            can't be used: see `MappedFile`.
+        OutOfDeviceMemory: There is no pinned memory for a file's bytes.
+        Unavailable: The same.
     """
+    array = _checked(given)
+    file = MappedFile(array, device) if is_mapped(array) else None
+    return Source(
+        pointer=file.pointer if file else array.ctypes.data,
+        shape=array.shape,
+        dtype=array.dtype,
+        read_only=not array.flags.writeable,
+        held=file.held if file else memoryview(array),  # type: ignore[arg-type,unused-ignore]
+        file=file,
+    )
+
+
+def _checked(given: object) -> "NDArray[Any]":
     numpy = numpy_module()
+    if isinstance(given, str | os.PathLike):
+        raise UsageError(
+            f"a paged array can't be made of a path alone: {os.fspath(given)!r} doesn't say which "
+            "items the file has",
+            hint="map it: numpy.memmap(path, dtype, mode='r+', offset=0, shape=...), or "
+            "numpy.load(path, mmap_mode='r+') for a .npy file",
+        )
     if not isinstance(given, numpy.ndarray):
         raise UsageError(
             f"a paged array can't be made of a '{type(given).__name__}'",
             hint="pass a NumPy array; isthmus.pinned.empty() makes one that is pinned already",
         )
     array: NDArray[Any] = given
-    if isinstance(array, numpy.memmap):
-        raise UsageError(
-            "a paged array can't be made of a memory-mapped file: its pages can't stay pinned",
-            hint="copy it into an array of isthmus.pinned.empty() first",
-        )
     if not array.flags.c_contiguous:
         raise UsageError(
             f"this array of shape {array.shape} has gaps or isn't in C order",
@@ -60,7 +93,12 @@ def source_of(given: object) -> Source:
         raise UsageError(f"items of {array.dtype} are in another machine's byte order")
     if array.size == 0:
         raise UsageError("a paged array needs at least one item")
-    return Source(array=array, held=memoryview(array))  # type: ignore[arg-type,unused-ignore]
+    if array.ctypes.data % array.dtype.itemsize != 0:
+        raise UsageError(
+            f"the first item isn't at a multiple of its {array.dtype.itemsize} bytes in memory",
+            hint="copy the array; of a memory-mapped one, choose another offset in the file",
+        )
+    return array
 
 
 def unit_bytes_of(unit: object) -> int:

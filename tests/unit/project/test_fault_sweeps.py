@@ -22,7 +22,7 @@ _OPERATIONS = [
 ]
 # They make many calls, or take long for each.
 _LONG = [
-    *("many_copies", "paged", "budgeted", "pinned", "saving", "new_transfers"),
+    *("many_copies", "paged", "budgeted", "paged_file", "pinned", "saving", "new_transfers"),
     *("items_with_gaps", "dropped_copy", "watched_copy", "safetensors", "trim"),
 ]
 

@@ -17,7 +17,7 @@ MAY_INCLUDE = {
     "device": {"driver", "host"},
     "window": {"driver", "device", "host"},
     "transfer": {"driver", "device", "host", "window"},
-    "paged": {"driver", "device"},
+    "paged": {"driver", "device", "host", "transfer"},
     "capi": {"driver", "window", "transfer"},
     "measure": {"driver", "device", "host", "window", "transfer", "paged", "trace", "workloads"},
     "trace": set[str](),

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <string>
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "host/system/text_file.hpp"
 
 namespace isthmus::host {
 namespace {
@@ -39,20 +42,22 @@ constexpr std::uint64_t kFileBacked = 0x20;
 
 constexpr std::size_t kNumPermissions = 4;  // "rw-p"
 
-/// Reads a hexadecimal number at the start of `text`, and removes it and the following character.
-std::uintptr_t take_address(std::string_view& text) noexcept {
-  std::uintptr_t address = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), address, 16);
+/// Reads a number at the start of `text`, and removes it and the following character.
+std::uint64_t take_number(std::string_view& text, int base = 16) noexcept {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   if (!text.empty()) text.remove_prefix(1);
-  return address;
+  return number;
 }
 
-/// "rw-p 00000000 00:00 0": the fourth field is the file's inode.
-bool names_file(std::string_view fields) noexcept {
-  for (int field = 0; field < 3; ++field)
-    fields.remove_prefix(std::min(fields.find(' '), fields.size() - 1) + 1);
-  return !fields.empty() && fields.front() != '0';
+/// "00001000 08:01 1234": what follows the permissions.
+void take_file(std::string_view fields, Mapping& mapping) noexcept {
+  mapping.offset_bytes = take_number(fields);
+  const std::uint64_t major = take_number(fields);
+  mapping.file_system = major << 32U | take_number(fields);
+  mapping.inode = take_number(fields, 10);
+  mapping.has_file = mapping.inode != 0;
 }
 
 }  // namespace
@@ -61,14 +66,24 @@ std::optional<Mapping> take_mapping(std::string_view& text) noexcept {
   std::string_view line = text.substr(0, text.find('\n'));
   text.remove_prefix(std::min(line.size() + 1, text.size()));
   Mapping mapping;
-  mapping.begin = take_address(line);
-  mapping.end = take_address(line);
+  mapping.begin = take_number(line);
+  mapping.end = take_number(line);
   if (mapping.end <= mapping.begin || line.size() < kNumPermissions) return std::nullopt;
   mapping.readable = line[0] == 'r';
   mapping.writable = line[1] == 'w';
   mapping.shared = line[3] == 's';
-  mapping.has_file = names_file(line);
+  line.remove_prefix(std::min(kNumPermissions + 1, line.size()));
+  take_file(line, mapping);
   return mapping;
+}
+
+std::optional<Mapping> mapping_at(std::uintptr_t address) {
+  const std::string maps = read_text("/proc/self/maps").value_or("");
+  for (std::string_view rest = maps; !rest.empty();) {
+    const auto mapping = take_mapping(rest);
+    if (mapping && mapping->begin <= address && address < mapping->end) return mapping;
+  }
+  return std::nullopt;
 }
 
 MemoryMap::MemoryMap() noexcept : file_(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)) {}

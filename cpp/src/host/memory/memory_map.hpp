@@ -16,10 +16,20 @@ struct Mapping {
   bool shared = false;
   bool has_file = false;  ///< also for shared memory and devices
 
+  // Of the list's lines alone, not of MemoryMap:
+  std::uint64_t offset_bytes = 0;  ///< of the first byte in its file
+  std::uint64_t file_system = 0;   ///< the device that the kernel names: with `inode`, which file
+  std::uint64_t inode = 0;
+
   /// Private memory that the process may use freely, like malloc()'s: nothing shrinks it during a
   /// copy, and no driver maps device memory there (that is a device's file, or can't be touched).
   bool is_ordinary() const noexcept { return readable && writable && !shared && !has_file; }
 };
+
+/// The mapping that contains an address, by the whole list; nothing if there is none, or no list.
+///
+/// Throws      std::bad_alloc
+std::optional<Mapping> mapping_at(std::uintptr_t address);
 
 /// Removes the first line from the text of /proc/self/maps. Returns nothing if it isn't a mapping.
 std::optional<Mapping> take_mapping(std::string_view& text) noexcept;

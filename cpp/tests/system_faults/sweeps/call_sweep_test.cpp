@@ -7,7 +7,10 @@
 #include <isthmus/errors.hpp>
 #include <isthmus/pinned.hpp>
 
+#include <sys/mman.h>
+
 #include "faults.hpp"
+#include "paged/paged_file.hpp"
 #include "transfer/copy/copy_keeper.hpp"
 #include "transfer/random_file.hpp"
 #include "transfer/transfers_under_test.hpp"
@@ -88,6 +91,22 @@ void copy_a_file(const Workplace& place) {
   EXPECT_EQ(std::memcmp(found.data(), place.file.bytes().data() + 5, kBytes), 0);
 }
 
+/// Opens, loads and writes a part, as a paged array of a file does.
+void use_a_paged_file(const Workplace& place) {
+  const std::string path = "/proc/self/fd/" + std::to_string(place.file.descriptor());
+  void* const mapped = ::mmap(nullptr, kBytes, PROT_READ, MAP_SHARED, place.file.descriptor(), 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  const auto unmap = [](void* pages) { munmap(pages, kBytes); };
+  const std::unique_ptr<void, decltype(unmap)> mapping(mapped, unmap);
+  const PagedFile file(path, mapped, kBytes, false);
+  std::vector<std::byte> memory(kBytes + 2 * PagedFile::kBlockBytes);
+  const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+  std::byte* const items = memory.data() + (0 - address) % PagedFile::kBlockBytes;
+  file.load(items, [] { return false; });
+  EXPECT_EQ(std::memcmp(items, place.file.bytes().data(), kBytes), 0);
+  file.write(items, {5, kBytes});
+}
+
 void plan_a_copy(const Workplace& place) {
   Transfers transfers = transfers_with_ring(Windows(place.driver), sweeps_ring());
   EXPECT_FALSE(transfers.explain(at(place.device), place.bytes.data(), kBytes).costs.empty());
@@ -134,6 +153,7 @@ constexpr Operation kOperations[] = {
     {"window", [](const Workplace& place) { use_a_window(place, 1); }},
     {"window_of_threads", [](const Workplace& place) { use_a_window(place, 4); }},
     {"file", copy_a_file},
+    {"paged_file", use_a_paged_file},
     {"plan", plan_a_copy},
     {"kept_copy", keep_a_copy},
 };

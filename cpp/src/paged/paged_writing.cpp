@@ -1,0 +1,111 @@
+// What a paged array writes back, to the host's memory and to a file.
+//
+// Units that were stored to are known by the device's dirty bits until they are written to the host's
+// memory. Then, until the file has them, by `unwritten_`. A budgeted array's kernels write units to the
+// host's memory, too; they note them in the bits of map_.changed.
+#include "paged/paged_memory.hpp"
+
+#include <algorithm>
+
+#include <isthmus/errors.hpp>
+
+#include "device/capture.hpp"
+#include "paged/paged_layout.hpp"
+
+namespace isthmus {
+namespace {
+
+void add_bits(std::vector<std::uint32_t>& words, const std::vector<std::uint32_t>& more) {
+  if (words.empty()) words.resize(more.size());
+  for (std::size_t i = 0; i < more.size(); i++) words[i] |= more[i];
+}
+
+void clear_bits(std::vector<std::uint32_t>& words, const paged::extent& units) {
+  if (words.empty()) return;
+  for (std::uint64_t unit = units.begin; unit < units.end; unit++)
+    words[unit / 32] &= ~(std::uint32_t{1} << (unit % 32));
+}
+
+/// The first run of set bits from `unit` on; empty at the end if there is none.
+paged::extent next_run(const std::vector<std::uint32_t>& words, std::uint64_t unit,
+                       std::uint64_t num_units) {
+  while (unit < num_units && !is_set(words, unit))
+    unit += unit % 32 == 0 && words[unit / 32] == 0 ? 32 : 1;
+  if (unit >= num_units) return {num_units, num_units};
+  std::uint64_t end = unit;
+  while (end < num_units && is_set(words, end)) end++;
+  return {unit, end};
+}
+
+}  // namespace
+
+void PagedMemory::flush(CUstream stream) const {
+  require_writable("flush");
+  if (source_.file)
+    throw UsageError(
+        "an array of a file can't be flushed in a stream, because the CPU writes the file: call "
+        "flush() without a stream when the kernels that store were launched");
+  write_back(stream);
+}
+
+void PagedMemory::flush() const {
+  const std::scoped_lock lock(working_);
+  require_writable("flush");
+  await_device();
+  if (source_.file) note_stored();
+  const CUstream default_stream = nullptr;
+  write_back(default_stream);
+  await(default_stream);
+  if (source_.file) write_file();
+}
+
+/// The units that were stored to and not written back.
+std::vector<std::uint32_t> PagedMemory::stored_words() const {
+  std::vector<std::uint32_t> stored = words(map_.dirty);
+  if (keeps_changes()) add_bits(stored, words(map_.changed));
+  if (!unwritten_.empty()) add_bits(stored, unwritten_);
+  return stored;
+}
+
+/// Takes down what is stored by now, before it goes to the host's memory: whatever fails later, it is
+/// known.
+void PagedMemory::note_stored() const {
+  add_bits(unwritten_, stored_words());
+  if (!keeps_changes()) return;
+  const CurrentContext current(context_);
+  const ScopedRelaxedCapture relaxed(context_.driver());
+  context_.driver().call(symbol::memset_d8_async)(
+      reinterpret_cast<CUdeviceptr>(map_.changed), std::uint8_t{0},
+      (map_.num_units() + 31) / 32 * sizeof(paged::word), nullptr);
+  context_.driver().call(symbol::stream_synchronize)(nullptr);
+}
+
+PagedRange PagedMemory::bytes_of(const paged::extent& units) const noexcept {
+  const std::uint64_t begin = std::max(units.begin << map_.unit_shift, map_.first_byte);
+  const std::uint64_t end = std::min(units.end << map_.unit_shift, map_.end_byte);
+  return {begin - map_.first_byte, end - map_.first_byte};
+}
+
+void PagedMemory::write_file() const {
+  const std::uint64_t num_units = map_.num_units();
+  paged::extent run = next_run(unwritten_, 0, num_units);
+  if (run.begin < num_units) source_.file->require_whole();
+  for (; run.begin < num_units; run = next_run(unwritten_, run.end, num_units)) {
+    source_.file->write(static_cast<const std::byte*>(source_.memory), bytes_of(run));
+    clear_bits(unwritten_, run);
+  }
+}
+
+/// Reads the units of ranges. What was stored to them is lost: the caller has made sure that it may.
+void PagedMemory::read_file_again(const std::vector<PagedRange>& ranges) const {
+  source_.file->require_whole();
+  if (keeps_changes()) note_stored();
+  for (const PagedRange& range : ranges) {
+    if (range.begin >= range.end) continue;
+    const paged::extent units = units_of(range);
+    source_.file->read(static_cast<std::byte*>(source_.memory), bytes_of(units));
+    clear_bits(unwritten_, units);
+  }
+}
+
+}  // namespace isthmus
