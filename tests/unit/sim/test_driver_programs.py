@@ -120,6 +120,13 @@ def test_a_programs_clock_is_fitted_to_its_time_with_resident_data() -> None:
     assert median_error(found) == median_error(found[1:])
 
 
+def test_hints_take_what_copies_and_the_calls_of_prefetches_take() -> None:
+    machine = load_machine(MACHINE)
+    copied, hinted = compared_programs([small("programmer"), small("managed_hints")], machine)
+    calls = 2 * (machine.faults.prefetch + machine.faults.prefetch_block)  # its data, and its key
+    assert hinted.seconds - copied.seconds == pytest.approx(calls * 1e-12)
+
+
 def test_without_a_time_with_resident_data_the_machines_clock_stays() -> None:
     found = compared_programs([small("programmer")], load_machine(MACHINE))
     point = replace(small("ideal"), seconds=1e-4)

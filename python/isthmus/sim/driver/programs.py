@@ -26,13 +26,17 @@ from isthmus.sim.settings import Setup
 
 if TYPE_CHECKING:
     from isthmus import _native
+    from isthmus.sim.result import SimulationResult
 
 _PS_PER_S = 1e12
+_BLOCK_BYTES = 2 << 20
 _PROGRAMS = {program.test: program for program in PROGRAMS}
-# Each way as a policy. Units of a paged array are valid or not, one by one.
+_COPIES, _HINTED = "copies", "managed_hints"
+# Each way as a policy. Units of a paged array are valid or not, one by one. Hints prefetch in the
+# stream of the kernels, where the program copies, and what only the GPU writes is there before.
 _POLICY_OF = {
     "ideal": Kind.IDEAL,
-    "copies": Kind.PROGRAMMER,
+    _COPIES: Kind.PROGRAMMER,
     "programmer": Kind.PROGRAMMER,
     "whole_page": Kind.WHOLE_PAGE,
     "single_range": Kind.SINGLE_RANGE,
@@ -42,10 +46,9 @@ _POLICY_OF = {
     "adaptive": Kind.ADAPTIVE,
     "read_through": Kind.ZERO_COPY,
     "managed": Kind.TREE,
-    "managed_hints": Kind.PREFETCH,
+    _HINTED: Kind.PROGRAMMER,
     "zero_copy": Kind.ZERO_COPY,
 }
-_COPIES = "copies"
 _PAGED = {"whole_page", "single_range", "ranges", "units", "tree", "adaptive", "read_through"}
 # A kernel fetches what it lacks itself: no driver takes part.
 _NO_DRIVER = {"latency": 0, "first": 0, "block": 0, "page": 0, "handling": Handling.LANES}
@@ -142,11 +145,18 @@ def compared_programs(
                 if listed[0].way == _RESIDENT:
                     resident, fitted = simulation.fit(listed.pop(0), machine)
                     found.append(resident)
-                waiting = [pool.submit(simulation.predict, one, fitted) for one in listed]
-                for point, prediction in zip(listed, waiting, strict=True):
+                # Some ways are the same for the simulator: each is simulated once.
+                setups = {one.way: setup_of(one, fitted) for one in listed}
+                names = {way: setup.model_dump_json() for way, setup in setups.items()}
+                distinct = {names[way]: setup for way, setup in setups.items()}
+                runs = {
+                    name: pool.submit(simulation.run, setup) for name, setup in distinct.items()
+                }
+                for point in listed:
                     if tell is not None:
                         tell(len(found), point)
-                    found.append(prediction.result())
+                    result = runs[names[point.way]].result()
+                    found.append(simulation.compared(point, setups[point.way], result))
         finally:
             stopped.set()
             pool.shutdown(cancel_futures=True)
@@ -177,21 +187,35 @@ class _Simulation:
         recording = Library().recording(program.workload, SEED, dict(program.large.sizes))
         return cls(recording, stopped)
 
-    def predict(self, point: ProgramPoint, machine: ModelledMachine) -> ComparedProgram:
+    def run(self, setup: Setup) -> "SimulationResult":
         def poll(_now: int) -> bool:
             return not self.stopped.is_set()
 
-        result = run_simulation(self.recording.replay(), setup_of(point, machine), poll=poll)
+        return run_simulation(self.recording.replay(), setup, poll=poll)
+
+    def compared(
+        self, point: ProgramPoint, setup: Setup, result: "SimulationResult"
+    ) -> ComparedProgram:
         # Copies are all made before the first launch.
         time_ps = result.copy_ps if point.way == _COPIES else result.total_ps
+        if point.way == _HINTED:
+            time_ps += self._prefetches_ps(setup.machine)
         return ComparedProgram(point=point, seconds=time_ps / _PS_PER_S)
+
+    def _prefetches_ps(self, machine: ModelledMachine) -> int:
+        """Count what the driver takes for prefetches of what the program copies first."""
+        steps = self.recording.replay().program.launches[0].before
+        sizes = [step.size_bytes for step in steps if step.kind == "upload"]
+        blocks = sum(-(-size // _BLOCK_BYTES) for size in sizes)
+        return len(sizes) * machine.faults.prefetch + blocks * machine.faults.prefetch_block
 
     def fit(
         self, resident: ProgramPoint, machine: ModelledMachine
     ) -> tuple[ComparedProgram, ModelledMachine]:
         """Find the machine whose clock gives the time with resident data."""
         for _ in range(_MAX_ROUNDS):
-            found = self.predict(resident, machine)
+            setup = setup_of(resident, machine)
+            found = self.compared(resident, setup, self.run(setup))
             if abs(found.error) < _SAME:
                 break
             hertz = round(machine.cores.clock * (1 + found.error))
