@@ -97,6 +97,8 @@ def test_no_driver_takes_part_in_paging_and_kernels_have_few_warps() -> None:
     assert paged.machine.cores.max_warps == 16
     assert setup_of(small("whole_page", 1024), machine).policy.merge
     assert setup_of(small("units", 4096), machine).policy.unit == 4096
+    through = setup_of(small("read_through", 1024), machine).machine
+    assert (through.faults.handling, through.cores.max_warps) == (Handling.EACH, 16)
     assert setup_of(small("managed"), machine).machine.faults == machine.faults
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _PS_PER_S = 1e12
 _BLOCK_BYTES = 2 << 20
 _PROGRAMS = {program.test: program for program in PROGRAMS}
-_COPIES, _HINTED = "copies", "managed_hints"
+_COPIES, _HINTED, _READ_THROUGH = "copies", "managed_hints", "read_through"
 # Each way as a policy. Units of a paged array are valid or not, one by one. Hints prefetch in the
 # stream of the kernels, where the program copies, and what only the GPU writes is there before.
 _POLICY_OF = {
@@ -44,12 +44,12 @@ _POLICY_OF = {
     "units": Kind.BITMAP,
     "tree": Kind.TREE,
     "adaptive": Kind.ADAPTIVE,
-    "read_through": Kind.ZERO_COPY,
+    _READ_THROUGH: Kind.ZERO_COPY,
     "managed": Kind.TREE,
     _HINTED: Kind.PROGRAMMER,
     "zero_copy": Kind.ZERO_COPY,
 }
-_PAGED = {"whole_page", "single_range", "ranges", "units", "tree", "adaptive", "read_through"}
+_PAGED = {"whole_page", "single_range", "ranges", "units", "tree", "adaptive", _READ_THROUGH}
 # A kernel fetches what it lacks itself: no driver takes part.
 _NO_DRIVER = {"latency": 0, "first": 0, "block": 0, "page": 0, "handling": Handling.LANES}
 # As many warps fit a core by the registers of the paged kernels: 112 to 157 a lane, of 65,536
@@ -234,6 +234,8 @@ def setup_of(point: ProgramPoint, machine: ModelledMachine) -> Setup:
         policy = policy.model_copy(update={"unit": point.unit_bytes})
     if point.way in _PAGED:
         faults = machine.faults.model_copy(update=_NO_DRIVER)
+        if point.way == _READ_THROUGH:  # nothing is fetched, and stores in place wait for nothing
+            faults = faults.model_copy(update={"handling": Handling.EACH})
         cores = machine.cores.model_copy(update={"max_warps": _PAGED_WARPS})
         machine = machine.model_copy(update={"faults": faults, "cores": cores})
     return Setup(machine=machine, policy=policy)
