@@ -56,10 +56,13 @@ extern "C" __global__ void isthmus_budgeted_sweep(const isthmus::budgeted_map* m
   isthmus::paged::sweep(machine, *map, settled, machine.together());
 }
 
-/// Fetches the units from `first_unit` to before `end_unit` that are absent, until no frame is free.
+/// Makes the units from `first_unit` to before `end_unit` valid that are absent, until no frame is
+/// free.
+///
+/// how          as for isthmus_paged_make_valid
 extern "C" __global__ void __launch_bounds__(256, 3)
-    isthmus_budgeted_prefetch(const isthmus::budgeted_map* map, uint64_t first_unit,
-                              uint64_t end_unit) {
+    isthmus_budgeted_make_valid(const isthmus::budgeted_map* map, uint64_t first_unit,
+                                uint64_t end_unit, uint32_t how) {
   const IsthmusPagedMachine machine{};
   const uint64_t stride = isthmus_num_lanes();
   for (uint64_t i = first_unit + isthmus_first_of_warp(); i < end_unit; i += stride) {
@@ -69,7 +72,7 @@ extern "C" __global__ void __launch_bounds__(256, 3)
         isthmus_lane_of_warp() == 0 && machine.relaxed(&map->clock->head) >= map->clock->tail;
     if (machine.ballot(all, full) != 0) return;
     isthmus::paged::make_valid(machine, *map, all, uint32_t(unit), unit < end_unit,
-                               isthmus::paged::kNamed);
+                               isthmus::paged::request(how));
   }
 }
 

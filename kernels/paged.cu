@@ -18,14 +18,17 @@ extern "C" __global__ void isthmus_paged_settle(const isthmus::paged_map* map, u
   }
 }
 
-/// Fetches the units from `first_unit` to before `end_unit` that are absent.
+/// Makes the units from `first_unit` to before `end_unit` valid that are absent.
+///
+/// how          an isthmus::paged::request: kNamed fetches them, kOverwritten doesn't
 extern "C" __global__ void __launch_bounds__(256, 3)
-    isthmus_paged_prefetch(const isthmus::paged_map* map, uint64_t first_unit, uint64_t end_unit) {
+    isthmus_paged_make_valid(const isthmus::paged_map* map, uint64_t first_unit, uint64_t end_unit,
+                             uint32_t how) {
   const IsthmusPagedMachine machine{};
   for (uint64_t i = first_unit + isthmus_first_of_warp(); i < end_unit; i += isthmus_num_lanes()) {
     const uint64_t unit = i + isthmus_lane_of_warp();
     isthmus::paged::make_valid(machine, *map, machine.together(), uint32_t(unit), unit < end_unit,
-                               isthmus::paged::kNamed);
+                               isthmus::paged::request(how));
   }
 }
 

@@ -155,6 +155,16 @@ void bind_units(nb::class_<SharedPaged>& paged) {
           "ranges"_a, "stream"_a,
           nb::sig("def prefetch(self, ranges: Sequence[tuple[int, int]], stream: int) -> None"))
       .def(
+          "will_overwrite",
+          [](const SharedPaged& self, const nb::sequence& pairs, std::uintptr_t stream) {
+            const std::vector<PagedRange> ranges = ranges_of(pairs);
+            const GilReleased released;
+            memory_of(self).will_overwrite(ranges, stream_of(stream));
+          },
+          "ranges"_a, "stream"_a,
+          nb::sig("def will_overwrite(self, ranges: Sequence[tuple[int, int]], stream: int) -> "
+                  "None"))
+      .def(
           "flush",
           [](const SharedPaged& self, std::uintptr_t stream) {
             memory_of(self).flush(stream_of(stream));

@@ -148,6 +148,19 @@ def test_a_prefetch_makes_room_and_keeps_what_it_names() -> None:
         assert array.stats().valid_units == 16
 
 
+def test_a_promise_to_overwrite_makes_room_and_what_has_none_is_stored_in_place() -> None:
+    host = counted(64 * 256, "uint8")
+    with isthmus.PagedArray(host, "256B", device_bytes=UNITS_256) as array:
+        array.gather(np.arange(16) * 256)
+        array.will_overwrite([(20 * 256, 52 * 256)])  # 32 units, room for 16
+        stats = array.stats()
+        assert (stats.valid_units, stats.overwritten_units, stats.fetched_units) == (16, 16, 16)
+        array.scatter(np.arange(20 * 256, 52 * 256), np.full(32 * 256, 9, np.uint8))
+        array.flush()
+    assert np.array_equal(host[20 * 256 : 52 * 256], np.full(32 * 256, 9))
+    assert np.array_equal(host[: 20 * 256], counted(20 * 256, "uint8"))
+
+
 def test_after_an_invalidation_the_hosts_new_items_are_read_and_frames_are_free() -> None:
     host = counted(64 * 256, "uint8")
     with isthmus.PagedArray(host, "256B", device_bytes=UNITS_256) as array:

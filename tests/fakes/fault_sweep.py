@@ -240,6 +240,7 @@ class Operations:
             assert np.array_equal(found, wanted[[0, 5000, SIZE - 1]])
             array.scatter([7], np.array([255], np.uint8))
             array.prefetch([(0, 3000)])
+            array.will_overwrite([(3000, 4000)])
             array.flush()
             assert host[7] == 255
             array.write(wanted[:300], 100)

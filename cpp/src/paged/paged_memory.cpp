@@ -154,6 +154,15 @@ paged::extent PagedMemory::units_of(const PagedRange& range) const noexcept {
   return {(map_.first_byte + range.begin) >> map_.unit_shift, (last >> map_.unit_shift) + 1};
 }
 
+paged::extent PagedMemory::whole_units_of(const PagedRange& range) const noexcept {
+  const std::uint64_t unit_bytes = std::uint64_t{1} << map_.unit_shift;
+  const std::uint64_t begin = map_.first_byte + range.begin, end = map_.first_byte + range.end;
+  const bool is_last = range.begin < range.end && end == map_.end_byte;
+  // The array's first and last unit are whole if all of their items are in the range.
+  return {range.begin == 0 ? 0 : (begin + unit_bytes - 1) >> map_.unit_shift,
+          is_last ? map_.num_units() : end >> map_.unit_shift};
+}
+
 CUdeviceptr PagedMemory::settle(CUstream stream) const {
   const CUdeviceptr view = begin_settling(stream);
   if (has_frames()) sweep(stream);
@@ -181,22 +190,33 @@ void PagedMemory::sweep(CUstream stream) const {
 }
 
 void PagedMemory::prefetch(const std::vector<PagedRange>& ranges, CUstream stream) const {
-  if (budgeted()) make_room(ranges, stream);
-  for (const PagedRange& range : ranges) {
-    if (range.begin >= range.end) continue;
-    const auto [begin, end] = units_of(range);
-    launch(stream, "prefetch", end - begin, std::uint64_t{begin}, std::uint64_t{end});
-  }
+  std::vector<paged::extent> units;
+  for (const PagedRange& range : ranges)
+    if (range.begin < range.end) units.push_back(units_of(range));
+  make_valid(units, paged::kNamed, stream);
 }
 
-void PagedMemory::make_room(const std::vector<PagedRange>& ranges, CUstream stream) const {
-  if (!has_frames()) return;
+void PagedMemory::will_overwrite(const std::vector<PagedRange>& ranges, CUstream stream) const {
+  require_writable("will_overwrite");
+  std::vector<paged::extent> units;
+  for (const PagedRange& range : ranges)
+    if (const paged::extent whole = whole_units_of(range); whole.begin < whole.end)
+      units.push_back(whole);
+  make_valid(units, paged::kOverwritten, stream);
+}
+
+void PagedMemory::make_valid(const std::vector<paged::extent>& units, paged::request how,
+                             CUstream stream) const {
+  if (has_frames()) make_room(units, stream);
+  for (const auto& [begin, end] : units)
+    launch(stream, "make_valid", end - begin, std::uint64_t{begin}, std::uint64_t{end},
+           std::uint32_t{how});
+}
+
+void PagedMemory::make_room(const std::vector<paged::extent>& units, CUstream stream) const {
   begin_settling(stream);
-  for (const PagedRange& range : ranges) {
-    if (range.begin >= range.end) continue;
-    const auto [begin, end] = units_of(range);
+  for (const auto& [begin, end] : units)
     launch(stream, "announce", (end - begin) / 32 + 2, std::uint64_t{begin}, std::uint64_t{end});
-  }
   sweep(stream);
 }
 

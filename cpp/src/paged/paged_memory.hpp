@@ -122,6 +122,12 @@ public:
   CUdeviceptr settle(CUstream stream) const;
   /// Fetches what is absent of ranges.
   void prefetch(const std::vector<PagedRange>& ranges, CUstream stream) const;
+  /// Makes units that lie in a range as a whole valid without a fetch, if they are absent: the caller
+  /// promises that kernels store all items of the ranges before they load one. What isn't stored is
+  /// arbitrary afterwards, on the GPU and, if its unit was stored to, in the host's memory.
+  ///
+  /// Throws      UsageError if the host's array is read-only
+  void will_overwrite(const std::vector<PagedRange>& ranges, CUstream stream) const;
   /// Writes back what was stored.
   ///
   /// Throws      UsageError for an array of a file, which the CPU writes
@@ -166,11 +172,14 @@ private:
   void require_no_capture(CUstream stream) const;
   CUdeviceptr begin_settling(CUstream stream) const;
   void sweep(CUstream stream) const;
-  void make_room(const std::vector<PagedRange>& ranges, CUstream stream) const;
+  void make_valid(const std::vector<paged::extent>& units, paged::request how,
+                  CUstream stream) const;
+  void make_room(const std::vector<paged::extent>& units, CUstream stream) const;
   std::vector<CUdeviceptr> views() const;
   bool budgeted() const noexcept { return options_.budget_bytes.has_value(); }
   std::uint64_t num_items() const noexcept { return source_.size_bytes / source_.item_bytes; }
   paged::extent units_of(const PagedRange& range) const noexcept;
+  paged::extent whole_units_of(const PagedRange& range) const noexcept;
   PagedRange bytes_of(const paged::extent& units) const noexcept;
   void write_back(CUstream stream) const;
   bool keeps_changes() const noexcept { return map_.changed != nullptr; }

@@ -76,27 +76,73 @@ bool is_acceptable(Values values, const Wrong& wrong) {
   return wrong.num_wrong <= allowed && wrong.longest <= kMostInARow;
 }
 
+/// Which lines of a program's memory kernels load before any has stored to them.
+class FirstAccesses {
+public:
+  explicit FirstAccesses(std::uint64_t memory_bytes)
+      : stored_(memory_bytes / trace::kLineBytes + 1), loaded_first_(stored_.size()) {}
+
+  /// The warps of a block count as one after the other.
+  void add(const trace::Block& block) {
+    for (std::size_t op = 0; op < block.kinds.size(); ++op) {
+      const auto kind = static_cast<trace::OpKind>(block.kinds[op]);
+      if (trace::is_local(kind)) continue;
+      const bool stores = kind == trace::OpKind::store;
+      for (std::uint32_t i = block.line_begin[op]; i < block.line_begin[op + 1]; ++i)
+        add(block.lines[i] - Heap::kFirstAddress / trace::kLineBytes, stores);
+    }
+  }
+  bool any_loaded_first(const Part& part) const {
+    const auto begin = loaded_first_.begin() + std::ptrdiff_t(part.first / trace::kLineBytes);
+    const auto end = loaded_first_.begin() +
+                     std::ptrdiff_t((part.first + part.size_bytes - 1) / trace::kLineBytes + 1);
+    return std::find(begin, end, true) != end;
+  }
+
+private:
+  void add(std::uint64_t line, bool stores) {
+    if (stores)
+      stored_[line] = true;
+    else if (!stored_[line])
+      loaded_first_[line] = true;
+  }
+
+  std::vector<bool> stored_, loaded_first_;
+};
+
+/// Steps are about whole allocations.
+bool begins_as(const std::vector<Part>& parts, const Part& part) {
+  return std::ranges::any_of(parts, [&](const Part& one) { return one.first == part.first; });
+}
+
 }  // namespace
 
 HostRun::HostRun(std::unique_ptr<Workload> workload)
     : workload_(workload.get()), recorder_(std::move(workload)) {
   note_steps();
   memory_ = now();
-  while (recorder_.next()) {
-  }
+  FirstAccesses accesses(memory_.size());
+  while (const std::optional<trace::Block> block = recorder_.next()) accesses.add(*block);
   after_ = now();
   for (const trace::Allocation& one : program().allocations) {
     const Part part{one.address - Heap::kFirstAddress, one.size_bytes};
     if (std::memcmp(&memory_[part.first], &after_[part.first], part.size_bytes) != 0)
       changed_.push_back(part);
   }
+  for (const Part& part : changed_)
+    if (!begins_as(uploaded_, part) && !begins_as(touched_, part)) made_.push_back(part);
+  for (const Part& part : made_)
+    if (!accesses.any_loaded_first(part)) filled_.push_back(part);
   prepare_launches();
 }
 
 void HostRun::note_steps() {
   for (const trace::Launch& launch : program().launches)
-    for (const HostStep& step : launch.before)
+    for (const HostStep& step : launch.before) {
       if (step.kind == HostStep::Kind::upload) uploaded_.push_back(part_of(step));
+      if (step.kind == HostStep::Kind::read || step.kind == HostStep::Kind::write)
+        touched_.push_back(part_of(step));
+    }
   for (const HostStep& step : program().after)
     if (step.kind == HostStep::Kind::download) results_.push_back(part_of(step));
 }

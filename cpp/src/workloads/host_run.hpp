@@ -37,9 +37,16 @@ public:
   std::span<const std::byte> memory() const { return memory_; }
   /// What a run changes: whole allocations.
   const std::vector<Part>& changed() const { return changed_; }
+  /// What the host reads or writes between launches, in place of copies.
+  const std::vector<Part>& touched() const { return touched_; }
   /// What the program copies to the GPU before and between its launches.
   const std::vector<Part>& uploaded() const { return uploaded_; }
   const std::vector<Part>& results() const { return results_; }
+  /// What kernels alone make: whole allocations that a run changes, and that the program neither
+  /// copies to the GPU nor lets its host touch between launches.
+  const std::vector<Part>& made() const { return made_; }
+  /// Of it, what no kernel loads before it was stored to.
+  const std::vector<Part>& filled() const { return filled_; }
 
   /// Says how another run's results differ from the host's; empty if they don't, beyond what
   /// Values allows.
@@ -60,7 +67,7 @@ private:
   Recorder recorder_;
   std::vector<ReadyLaunch> launches_;
   std::vector<std::byte> memory_, after_;
-  std::vector<Part> changed_, uploaded_, results_;
+  std::vector<Part> changed_, uploaded_, touched_, results_, made_, filled_;
 };
 
 /// The part of the memory that a step is about.

@@ -42,6 +42,8 @@ const NamedWay kWays[] = {
     {"copies", PagingWay::copies, {}},
     {"programmer", PagingWay::programmer, {}},
     {"paged", PagingWay::paged, {}},
+    {"paged, outputs promised", PagingWay::promised, {}},
+    {"outputs promised, with a budget", PagingWay::promised, {1024, 8192}},
     {"paged by 64 KiB", PagingWay::paged, {65536, {}}},
     {"whole pages", PagingWay::paged, {1024, {}, pages::PolicyKind::whole_page}},
     {"one range", PagingWay::paged, {1024, {}, pages::PolicyKind::single_range}},

@@ -63,6 +63,22 @@ TEST(HostRun, KnowsWhatTheHostWritesBetweenLaunches) {
   EXPECT_EQ(written[1], std::vector<std::byte>{std::byte{0}});
 }
 
+TEST(HostRun, KnowsWhatKernelsAloneFill) {
+  const auto bytes = [](const std::vector<Part>& parts) {
+    std::uint64_t sum = 0;
+    for (const Part& part : parts) sum += part.size_bytes;
+    return sum;
+  };
+  const HostRun aes = run_of("aes", kAes);
+  ASSERT_EQ(aes.filled().size(), 1U);
+  EXPECT_EQ(aes.filled()[0].first, 4096U);  // cipher
+  EXPECT_EQ(bytes(run_of("lps", kLps).filled()), 12U * 12 * 12 * sizeof(float));
+  const HostRun cp = run_of("cp", {{"size", 32}, {"atoms", 5}});  // adds to what is there
+  EXPECT_EQ(bytes(cp.made()), 32U * 32 * sizeof(float));
+  EXPECT_TRUE(cp.filled().empty());
+  EXPECT_TRUE(run_of("bfs", {{"nodes", 256}, {"edges", 4}}).filled().empty());
+}
+
 TEST(HostRun, AcceptsItsOwnResultsAndNoOtherIntegers) {
   const HostRun run = run_of("aes", kAes);
   std::vector<std::byte> after = memory_after("aes", kAes);

@@ -252,6 +252,29 @@ class PagedArray:
         """
         self._open.prefetch(byte_ranges_of(ranges, self.size, self.dtype.itemsize), _handle(stream))
 
+    def will_overwrite(
+        self, ranges: Ranges | None = None, stream: "StreamLike | None" = None
+    ) -> None:
+        """
+        Promise that kernels store all items of ranges before they load any of them.
+
+        So these items aren't fetched when they are stored to: units that lie in a range as a whole
+        become valid as they are. An item that no kernel stores is arbitrary afterwards, on the GPU
+        and, if another one of its unit was stored, in the host's array after `flush()`.
+
+        With a budget, other units make room, and what doesn't fit is fetched as usual.
+
+        Args:
+            ranges: As for `prefetch`.
+            stream: As for `prefetch`.
+
+        Raises:
+            UsageError: A range isn't of items, or the host's array is read-only. Nothing was
+                changed.
+        """
+        named = byte_ranges_of(ranges, self.size, self.dtype.itemsize)
+        self._open.will_overwrite(named, _handle(stream))
+
     def invalidate(self, ranges: Ranges | None = None, *, discard: bool = False) -> None:
         """
         Let the GPU fetch ranges anew, because the CPU has changed them. Complete on return.

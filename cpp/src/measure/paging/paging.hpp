@@ -16,6 +16,7 @@ enum class PagingWay {
   copies,         ///< the program's own copies to the device, without its kernels
   programmer,     ///< its own copies, one after the other, and its kernels: as it was written
   paged,          ///< nothing is copied: its memory is a paged array
+  promised,       ///< the same; it says first what kernels fill: PagedMemory::will_overwrite()
   managed,        ///< managed memory on the host, which moves when kernels touch it
   managed_hints,  ///< prefetched where the program copies; what the host touches stays there
   zero_copy,      ///< kernels access pinned memory in place
@@ -23,7 +24,7 @@ enum class PagingWay {
 
 struct PagingOptions {
   PagingWay way = PagingWay::ideal;
-  PagedOptions paged;  ///< for PagingWay::paged
+  PagedOptions paged;  ///< for PagingWay::paged and promised
   Stopping stopping;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "measure/memory/managed_allocation.hpp"
@@ -74,9 +75,11 @@ private:
 /// Nothing is copied: kernels fetch units, or access the host's memory in place.
 class PagedHeap final : public WayOfPaging {
 public:
-  PagedHeap(const PagingPlace& place, const PagedOptions& options)
+  /// promises    whether the program says what it overwrites, before its first kernel
+  PagedHeap(const PagingPlace& place, const PagedOptions& options, bool promises)
       : WayOfPaging(place),
         budgeted_(options.budget_bytes.has_value()),
+        promises_(promises),
         paged_(place.context, place.kernels,
                PagedSource{place.host.data(), place.host.size_bytes(), 1, false}, options) {}
 
@@ -84,6 +87,7 @@ public:
     paged_.invalidate({{0, place_.host.size_bytes()}}, true);
     restore(place_.host.data());
     clean_ = true;
+    promised_ = !promises_;
   }
   void read(const Part& /*part*/) override { write_back(); }
   void write(const Part& part, std::span<const std::byte> bytes) override {
@@ -93,6 +97,12 @@ public:
   }
   HeapArgument heap() override {
     clean_ = false;
+    if (!std::exchange(promised_, true)) {
+      std::vector<PagedRange> ranges;
+      for (const Part& part : place_.run.filled())
+        ranges.push_back({part.first, part.first + part.size_bytes});
+      paged_.will_overwrite(ranges, place_.stream.handle());
+    }
     return {budgeted_ ? "budgeted" : "paged", paged_.settle(place_.stream.handle())};
   }
   std::span<const std::byte> finish() override {
@@ -107,8 +117,9 @@ private:
     clean_ = true;
   }
 
-  bool budgeted_;
-  bool clean_ = true;  ///< no kernel has run since what was stored was written back
+  bool budgeted_, promises_;
+  bool promised_ = true;  ///< nothing is left to be said
+  bool clean_ = true;     ///< no kernel has run since what was stored was written back
   PagedMemory paged_;
 };
 
@@ -143,9 +154,7 @@ public:
     place_.stream.synchronize();
     restore(memory_.host());
     if (!hints_) return;
-    // What the host has never written is made on the device.
-    for (const Part& part : place_.run.changed())
-      if (!is_uploaded(part) && !is_touched_by_host(part)) prefetch(part, ordinal());
+    for (const Part& part : place_.run.made()) prefetch(part, ordinal());
     place_.stream.synchronize();
   }
   void upload(const Part& part) override {
@@ -179,28 +188,13 @@ private:
     const auto advise = place_.context.driver().call(symbol::mem_advise);
     advise(memory_.device(), memory_.size_bytes(), CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
            location(ordinal()));
-    for (const Part& part : touched_by_host()) {
+    for (const Part& part : place_.run.touched()) {
       const CUdeviceptr pointer = memory_.device() + part.first;
       advise(pointer, part.size_bytes, CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
              location(CU_DEVICE_CPU));
       advise(pointer, part.size_bytes, CU_MEM_ADVISE_SET_ACCESSED_BY, location(ordinal()));
     }
   }
-  /// What the host reads or writes between launches.
-  std::vector<Part> touched_by_host() const {
-    std::vector<Part> parts;
-    for (const trace::Launch& launch : place_.run.program().launches)
-      for (const trace::HostStep& step : launch.before)
-        if (step.kind == trace::HostStep::Kind::read || step.kind == trace::HostStep::Kind::write)
-          parts.push_back(workloads::part_of(step));
-    return parts;
-  }
-  static bool is_among(const std::vector<Part>& parts, const Part& part) {
-    return std::any_of(parts.begin(), parts.end(),
-                       [&](const Part& one) { return one.first == part.first; });
-  }
-  bool is_uploaded(const Part& part) const { return is_among(place_.run.uploaded(), part); }
-  bool is_touched_by_host(const Part& part) const { return is_among(touched_by_host(), part); }
 
   bool hints_;
   ManagedAllocation memory_;
@@ -216,7 +210,9 @@ void WayOfPaging::restore(std::byte* memory) const {
 std::unique_ptr<WayOfPaging> make_way(const PagingPlace& place, const PagingOptions& options) {
   switch (options.way) {
     case PagingWay::paged:
-      return std::make_unique<PagedHeap>(place, options.paged);
+      return std::make_unique<PagedHeap>(place, options.paged, false);
+    case PagingWay::promised:
+      return std::make_unique<PagedHeap>(place, options.paged, true);
     case PagingWay::managed:
       return std::make_unique<Managed>(place, false);
     case PagingWay::managed_hints:

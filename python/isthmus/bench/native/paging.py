@@ -6,7 +6,7 @@ from isthmus.bench.native.instrument import NativeInstrument
 from isthmus.bench.native.rule import native_rule
 from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests.bench_test import Variation
-from isthmus.bench.tests.paging import POLICIES, PagingTest, PagingWay, unit_of, way_of
+from isthmus.bench.tests.paging import PAGED, PagingTest, PagingWay, unit_of, way_of
 from isthmus.errors import Unavailable
 from isthmus.run.programs import SEED
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from isthmus import _native
 
 _PAGED = "paged"
+_POLICIES = PAGED - {PagingWay.READ_THROUGH, PagingWay.PROMISED}
 
 
 class NativePaging(NativeInstrument):
@@ -32,12 +33,11 @@ class NativePaging(NativeInstrument):
         """
         del size_bytes
         way = way_of(variation)
-        holds_nothing = way is PagingWay.READ_THROUGH
         return self._workload(test).measure(
-            way=_PAGED if way in POLICIES else way.value,
+            way=_PAGED if way in PAGED and way is not PagingWay.PROMISED else way.value,
             unit_bytes=unit_of(variation),
-            budget_bytes=0 if holds_nothing else None,
-            policy=way.value if way in POLICIES and not holds_nothing else PagingWay.UNITS.value,
+            budget_bytes=0 if way is PagingWay.READ_THROUGH else None,
+            policy=way.value if way in _POLICIES else PagingWay.UNITS.value,
             stopping=native_rule(stopping),
         )
 

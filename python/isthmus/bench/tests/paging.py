@@ -32,12 +32,13 @@ class PagingWay(StrEnum):
     TREE = "tree"
     ADAPTIVE = "adaptive"
     READ_THROUGH = "read_through"
+    PROMISED = "promised"
     MANAGED = "managed"
     MANAGED_HINTS = "managed_hints"
     ZERO_COPY = "zero_copy"
 
 
-POLICIES = frozenset(
+PAGED = frozenset(
     {
         PagingWay.WHOLE_PAGE,
         PagingWay.SINGLE_RANGE,
@@ -46,6 +47,7 @@ POLICIES = frozenset(
         PagingWay.TREE,
         PagingWay.ADAPTIVE,
         PagingWay.READ_THROUGH,
+        PagingWay.PROMISED,
     }
 )
 _MANAGED = frozenset({PagingWay.MANAGED, PagingWay.MANAGED_HINTS})
@@ -65,10 +67,10 @@ class PagingTest(BenchTest):
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """List the ways, and the units of paged arrays; managed memory only if it is small."""
         size = self.input_on(emulated=demand.emulated).memory_bytes
-        ways = [_variation(way) for way in PagingWay if way not in POLICIES]
+        ways = [_variation(way) for way in PagingWay if way not in PAGED]
         if size > MAX_MANAGED_BYTES:
             ways = [one for one in ways if way_of(one) not in _MANAGED]
-        ways += [_variation(way, USUAL_UNIT_BYTES) for way in PagingWay if way in POLICIES]
+        ways += [_variation(way, USUAL_UNIT_BYTES) for way in PagingWay if way in PAGED]
         others = [unit for unit in UNITS_BYTES if unit != USUAL_UNIT_BYTES]
         if not demand.quick:
             both = (PagingWay.UNITS, PagingWay.RANGES)

@@ -43,6 +43,7 @@ _PROGRAM_WAYS = {
     "tree": "paged: tree",
     "adaptive": "paged: adaptive",
     "read_through": "paged, nothing held",
+    "promised": "paged: units, promised",
 }
 _METRICS = {
     "api_return": "until the call returns",

@@ -29,20 +29,22 @@ _WAYS = {
     "tree": "tree",
     "adaptive": "adaptive",
     "read_through": "through",
+    "promised": "promised",
     MANAGED: "managed",
     "managed_hints": "hinted",
     "zero_copy": "zero-copy",
 }
 _FIGURES_4_AND_6 = (
     *(_WHOLE_PAGE, _SINGLE_RANGE, _RANGES, UNITS),
-    *("tree", "adaptive", "read_through", MANAGED, "managed_hints", "zero_copy"),
+    *("tree", "adaptive", "read_through", "promised", MANAGED, "managed_hints", "zero_copy"),
 )
 _MILLI = 1e3
 _ABOUT_PROGRAMS = (
     "programs: from the first copy or launch until the last kernel has ended; results aren't "
     "copied back, as in the paper. ideal: all data is on the GPU. copies: the program's own, "
     "without kernels. page, one range, ranges, units, tree, adaptive: a paged array with that "
-    "policy. through: it holds nothing. hinted: managed memory that is prefetched where the "
+    "policy. through: it holds nothing. promised: units, and what kernels alone fill isn't "
+    "fetched, as will_overwrite() says so first. hinted: managed memory that is prefetched where the "
     "program copies"
 )
 _ABOUT_BOUND = (
