@@ -218,7 +218,7 @@ def test_what_kernels_promise_to_overwrite_is_not_fetched() -> None:
         array.flush()
         stats = array.stats()
     assert np.array_equal(host, expected)
-    # Units that lie in the range as a whole; the two at its ends are fetched, for their other items.
+    # Units that lie in the range as a whole. The two at its ends have other items, and are fetched.
     assert (promised.fetched_units, promised.dirty_units) == (0, 0)
     assert promised.overwritten_units == promised.valid_units
     assert stats.fetched_units == 2

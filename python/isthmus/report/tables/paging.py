@@ -44,8 +44,8 @@ _ABOUT_PROGRAMS = (
     "copied back, as in the paper. ideal: all data is on the GPU. copies: the program's own, "
     "without kernels. page, one range, ranges, units, tree, adaptive: a paged array with that "
     "policy. through: it holds nothing. promised: units, and what kernels alone fill isn't "
-    "fetched, as will_overwrite() says so first. hinted: managed memory that is prefetched where the "
-    "program copies"
+    "fetched, as will_overwrite() says so first. hinted: managed memory that is prefetched where "
+    "the program copies"
 )
 _ABOUT_BOUND = (
     "bound: max(C, X) / (C + X), C the time of ideal, X that of copies: what copies that hide "
