@@ -123,7 +123,10 @@ def runner_at(place: Place) -> "Iterator[PointRunner]":
             say(f"not used: {host}: {why}")
         threads = workers.threads().values()
         if not threads:
-            raise UsageError("there is no worker", hint="start some: dask worker ADDRESS")
+            hint = "start some: dask worker ADDRESS"
+            if missing:
+                hint = "each host is named above, with why"
+            raise UsageError("there is no worker", hint=hint)
         at_once = counted(sum(threads), "point")
         say(f"simulating on {counted(len(threads), 'worker')}, {at_once} at a time")
 

@@ -169,6 +169,15 @@ def test_workers_of_another_version_that_are_there_refuse_the_sweep() -> None:
         DaskWorkers(client, run_texts, print)
 
 
+def test_workers_are_called_by_their_names_and_one_that_was_refused_is_not_asked_again() -> None:
+    client = Joining("9.9")
+    client.here["tcp://b:1"] = 4
+    names = {"tcp://a:1": "n1", "tcp://b:1": "n2"}
+    workers = DaskWorkers(client, run_texts, print, names=names, refused={"tcp://b:1"})
+    assert workers.threads() == {"n1": 2}
+    assert client.ran == 1
+
+
 def test_when_the_scheduler_is_gone_no_worker_is_there() -> None:
     client = Joining("")
 
