@@ -9,16 +9,16 @@ openssh-server and iproute2.
 import os
 import shlex
 import shutil
-import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from namespaces import kill, network_of, running_in, started_apart, why_none
+
 # Of those that RFC 2544 keeps for tests: nothing else is there.
 _NETWORK = "198.18"
-_NEEDED = ("ip", "nsenter", "ssh", "ssh-keygen", "unshare", "/usr/sbin/sshd")
 # Debian's sshd needs this folder, and the real /run stays as it is.
 _BOOT = """set -eu
 mount -t tmpfs tmpfs /run
@@ -72,11 +72,11 @@ class Host:
 class SshHosts:
     """Some hosts that are there, and commands that can reach them."""
 
-    def __init__(self, folder: Path, client: int, processes: Mapping[str, int]) -> None:
-        """Use processes whose namespaces are those of the client and of each host."""
+    def __init__(self, folder: Path, client: int, networks: Mapping[str, str]) -> None:
+        """Use the network of a process, which reaches those of the hosts."""
         self._folder = folder
         self._client = client
-        self._processes = processes
+        self._networks = networks
 
     def reaching(self, command: Sequence[str]) -> list[str]:
         """Give a command that runs where the hosts can be reached."""
@@ -94,36 +94,19 @@ class SshHosts:
 
     def running(self, host: str) -> dict[int, str]:
         """Give the processes of a host, each with the name of its program."""
-        own = _network_of(self._processes[host])
-        found = {}
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdecimal() and own is not None and _network_of(int(entry.name)) == own:
-                with suppress(OSError):
-                    found[int(entry.name)] = (entry / "comm").read_text("utf-8").strip()
-        return found
+        return running_in(self._networks[host])
 
     def kill_sshd(self, host: str) -> None:
         """Kill a host's sshd, with what it has started for each connection."""
         for process, program in self.running(host).items():
             if program.startswith("sshd"):
-                with suppress(ProcessLookupError):
-                    os.kill(process, signal.SIGKILL)
+                kill(process)
 
 
 def what_is_missing() -> str:
     """Say why there can be no hosts here; "" if there can."""
-    lacks = [name for name in _NEEDED if shutil.which(name) is None]
-    if lacks:
-        return f"no {lacks[0]} here: apt-get install openssh-server iproute2"
-    if os.geteuid() != 0:
-        return "only root can make hosts of network namespaces"
-    done = subprocess.run(
-        ["unshare", "--net", "--mount", "--uts", "true"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return f"no namespaces here: {done.stderr.strip()}" if done.returncode else ""
+    needed = ("ip", "ssh", "ssh-keygen", "/usr/sbin/sshd")
+    return why_none(needed, "openssh-server iproute2")
 
 
 @contextmanager
@@ -135,18 +118,13 @@ def ssh_hosts(folder: Path, hosts: Sequence[Host]) -> Iterator[SshHosts]:
     """
     with ExitStack() as stack:
         _make_key(folder / "user_key")
-        client = _started(
-            stack,
-            ["unshare", "--net", "sh", "-c", "ip link set lo up && echo ready && exec sleep 1d"],
-        )
-        processes = {
-            host.name: _connected(stack, client, number, host, folder / host.name)
+        client = started_apart(stack, _CLIENT_BOOT)
+        networks = {
+            host.name: network_of(_connected(stack, client, number, host, folder / host.name))
             for number, host in enumerate(hosts, start=1)
         }
         _write_configuration(folder, hosts)
-        found = SshHosts(folder, client, processes)
-        stack.callback(_end, found, list(processes))
-        yield found
+        yield SshHosts(folder, client, networks)
 
 
 def _connected(stack: ExitStack, client: int, number: int, host: Host, folder: Path) -> int:
@@ -157,7 +135,7 @@ def _connected(stack: ExitStack, client: int, number: int, host: Host, folder: P
     config = folder / "sshd_config"
     config.write_text(_SSHD.format(folder=folder, more=host.sshd), "utf-8")
     boot = _BOOT.format(name=host.name, more=host.boot, config=shlex.quote(str(config)))
-    process = _started(stack, ["unshare", "--net", "--mount", "--uts", "sh", "-c", boot])
+    process = started_apart(stack, boot)
     at_client, at_host = _in_network(client), _in_network(process)
     at_client(f"ip link add v{number} type veth peer name eth0 netns {process}")
     for run, device, address in ((at_client, f"v{number}", 1), (at_host, "eth0", 2)):
@@ -191,34 +169,9 @@ def _make_key(path: Path) -> None:
     subprocess.run(command, check=True)
 
 
-def _started(stack: ExitStack, command: Sequence[str]) -> int:
-    """Start a process that says "ready", and kill it in the end."""
-    process = stack.enter_context(
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    )
-    stack.callback(process.kill)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return process.pid
-
-
 def _in_network(process: int) -> Callable[[str], None]:
     def run(command: str) -> None:
         where = ["nsenter", "--net", "--target", str(process)]
         subprocess.run([*where, *command.split()], check=True)
 
     return run
-
-
-def _network_of(process: int) -> str | None:
-    try:
-        return str(Path(f"/proc/{process}/ns/net").readlink())
-    except OSError:
-        return None
-
-
-def _end(found: SshHosts, names: Sequence[str]) -> None:
-    for name in names:
-        for process in found.running(name):
-            with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
