@@ -131,11 +131,11 @@ def runner_at(place: Place) -> "Iterator[PointRunner]":
         say(f"simulating on {counted(len(threads), 'worker')}, {at_once} at a time")
 
         def spread(
-            works: Sequence[tuple[str, str]],
+            works: Sequence[tuple[str, str, str]],
             read: "Callable[[str], Row]",
             should_stop: Callable[[], bool],
         ) -> "Iterator[tuple[int, Row]]":
-            given = [Work(label, text) for label, text in works]
+            given = [Work(label, text, kin) for label, text, kin in works]
             return Spread(workers=workers, say=say).results(given, read, should_stop)
 
         yield Elsewhere(spread)

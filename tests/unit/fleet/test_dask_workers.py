@@ -73,7 +73,7 @@ def sweep(
 
 def elsewhere(workers: DaskWorkers, say: Callable[[str], None]) -> Elsewhere:
     def spread(
-        works: Sequence[tuple[str, str]],
+        works: Sequence[tuple[str, str, str]],
         read: Callable[[str], Row],
         should_stop: Callable[[], bool],
     ) -> Iterator[tuple[int, Row]]:
