@@ -16,7 +16,7 @@ mkdir -p "$FOLDER"
 export FOLDER
 scontrol show hostnames "$SLURM_JOB_NODELIST" > "$FOLDER/hosts.txt"
 
-# A node that fails leaves fewer files, and doesn't end the others.
+# A node that fails leaves fewer files, and doesn't end the others. All that it says is in said.txt.
 srun --kill-on-bad-exit=0 sh -c '
     mkdir -p "$FOLDER/$SLURMD_NODENAME"
     cd "$FOLDER/$SLURMD_NODENAME"
@@ -25,9 +25,12 @@ srun --kill-on-bad-exit=0 sh -c '
     for number in 1 2 3; do
         for device in $devices; do
             isthmus bench ${ISTHMUS_BENCH:---quick} --device "$device" --no-save \
-                --output "gpu$device-$number.json" > /dev/null
+                --output "gpu$device-$number.json" > /dev/null 2>> said.txt && continue
+            code=$?
+            echo "$SLURMD_NODENAME: $(grep "^error: " said.txt | tail -n 1)" >&2
         done
     done
+    exit ${code:-0}
 ' || echo "some nodes have failed" >&2
 
 isthmus fleet check "$FOLDER" --hosts "$FOLDER/hosts.txt"

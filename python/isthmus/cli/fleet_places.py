@@ -83,7 +83,10 @@ class Place:
             from isthmus.fleet.ssh_workers import ssh_workers
 
             with ssh_workers(read_hosts(self.hosts), self.python) as found:
-                yield DaskWorkers(found.client, function, say), found.missing
+                workers = DaskWorkers(
+                    found.client, function, say, names=found.names, refused=found.refused
+                )
+                yield workers, found.missing
             return
         wanted = self.scheduler
         with scheduler_client(wanted) if wanted else local_client(self.workers) as client:

@@ -123,16 +123,19 @@ def runner_at(place: Place) -> "Iterator[PointRunner]":
             say(f"not used: {host}: {why}")
         threads = workers.threads().values()
         if not threads:
-            raise UsageError("there is no worker", hint="start some: dask worker ADDRESS")
+            hint = "start some: dask worker ADDRESS"
+            if missing:
+                hint = "each host is named above, with why"
+            raise UsageError("there is no worker", hint=hint)
         at_once = counted(sum(threads), "point")
         say(f"simulating on {counted(len(threads), 'worker')}, {at_once} at a time")
 
         def spread(
-            works: Sequence[tuple[str, str]],
+            works: Sequence[tuple[str, str, str]],
             read: "Callable[[str], Row]",
             should_stop: Callable[[], bool],
         ) -> "Iterator[tuple[int, Row]]":
-            given = [Work(label, text) for label, text in works]
+            given = [Work(label, text, kin) for label, text, kin in works]
             return Spread(workers=workers, say=say).results(given, read, should_stop)
 
         yield Elsewhere(spread)

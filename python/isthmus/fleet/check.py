@@ -76,6 +76,7 @@ def _dead(fleet: Fleet, expected: Collection[str]) -> list[Patient]:
             for check in fleet.checks.get(node, ())
             if check.status == Status.PROBLEM
         ]
+        words = "" if node in fleet.checks else " and no word"
         found.append(
             Patient(
                 node=node,
@@ -83,7 +84,7 @@ def _dead(fleet: Fleet, expected: Collection[str]) -> list[Patient]:
                 ordinal=None,
                 class_name=None,
                 verdict=Verdict.DEAD,
-                findings=tuple(reasons) or ("no run and no word came from it",),
+                findings=tuple(reasons) or (f"no run{words} came from it",),
                 causes=tuple(problems),
                 standings=(),
                 num_runs=0,

@@ -37,6 +37,7 @@ _DOCTOR_S = 150.0
 _POLL_S = 1.0
 _ODD = re.compile(r"[^\w-]", re.ASCII)
 _MAX_NAME = 100
+_GONE = "the worker is gone"
 _NO_GPU = "this node has no GPU; --device emulated measures an emulated one"
 
 
@@ -258,7 +259,7 @@ class Collector:
             if now > asked.deadline:
                 self._give_up(question, asked, Outcome.TIMED_OUT, "the worker gave no answer")
             elif self.nodes.is_lost(asked.node):
-                self._give_up(question, asked, Outcome.WORKER_LOST, "the worker is gone")
+                self._give_up(question, asked, Outcome.WORKER_LOST, _GONE)
 
     def _give_up(self, question: int, asked: _Asked, outcome: Outcome, reason: str) -> None:
         del self._asked[question]
@@ -266,8 +267,11 @@ class Collector:
         self._end(asked, outcome, reason)
 
     def _lost(self, asked: _Asked, reason: str) -> None:
-        gone = self.nodes.is_lost(asked.node)
-        self._end(asked, Outcome.WORKER_LOST if gone else Outcome.FAILED, reason)
+        # What is said of a worker that is gone is Dask's affair.
+        if self.nodes.is_lost(asked.node):
+            self._end(asked, Outcome.WORKER_LOST, _GONE)
+        else:
+            self._end(asked, Outcome.FAILED, reason)
 
     def _end(self, asked: _Asked, outcome: Outcome, reason: str) -> None:
         """Keep what became of a question, and ask the node no more."""

@@ -1,6 +1,6 @@
 """Asks workers of Dask who they are, and refuses those of another version."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
@@ -26,24 +26,52 @@ def introductions(client: "Client", addresses: Sequence[str]) -> dict[str, Intro
     Raises:
         UsageError: One has another version of Isthmus, or none.
     """
-    if not addresses:
-        return {}
-    answers = client.run(worker.introduce, "", workers=list(addresses), on_error="return")
-    return {where: _introduction(where, answer) for where, answer in answers.items()}
+    found, refused = introduced(client, {where: where for where in addresses})
+    for error in refused.values():
+        raise error
+    return found
 
 
-def _introduction(where: str, answer: object) -> Introduction:
+def introduced(
+    client: "Client", names: Mapping[str, str]
+) -> tuple[dict[str, Introduction], dict[str, UsageError]]:
+    """
+    Ask workers who they are, and say why some of them can't be used.
+
+    Args:
+        client: A client of their scheduler.
+        names: What each worker is called in a message, by its address.
+
+    Returns:
+        By address: what the workers say of themselves, and why the others can't be used.
+    """
+    found: dict[str, Introduction] = {}
+    refused: dict[str, UsageError] = {}
+    if not names:
+        return found, refused
+    answers = client.run(worker.introduce, "", workers=list(names), on_error="return")
+    for where, answer in answers.items():
+        try:
+            found[where] = _introduction(names[where], answer)
+        except UsageError as error:
+            refused[where] = error
+    return found, refused
+
+
+def _introduction(name: str, answer: object) -> Introduction:
     hint = "install the same version of isthmus on every node, in the workers' environment"
     if isinstance(answer, BaseException):
         said = one_line(f"{type(answer).__name__}: {answer}")
-        raise UsageError(f"the worker at {where} can't run isthmus: {said}", hint=hint)
+        # What isthmus raises there crosses as another class.
+        fails = "be reached" if isinstance(answer, OSError) else "run isthmus"
+        raise UsageError(f"the worker at {name} can't {fails}: {said}", hint=hint)
     try:
         found = Introduction.model_validate_json(str(answer))
     except ValidationError:
-        raise UsageError(f"the worker at {where} has another isthmus", hint=hint) from None
+        raise UsageError(f"the worker at {name} has another isthmus", hint=hint) from None
     if found.isthmus_version != isthmus.__version__:
         raise UsageError(
-            f"{one_line(found.hostname)} ({where}) has isthmus {one_line(found.isthmus_version)}, "
+            f"{one_line(found.hostname)} ({name}) has isthmus {one_line(found.isthmus_version)}, "
             f"and this is {isthmus.__version__}",
             hint=hint,
         )

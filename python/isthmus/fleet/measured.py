@@ -90,8 +90,9 @@ class Fleet:
 
     @property
     def nodes(self) -> set[str]:
-        """Every node that was measured, or that somebody tried to measure."""
-        return {node for node, _ in self.gpus} | self.attempts.keys() | self.lost.keys()
+        """Every node that was measured, or that somebody tried to measure or has diagnosed."""
+        measured = {node for node, _ in self.gpus}
+        return measured | self.attempts.keys() | self.lost.keys() | self.checks.keys()
 
     def add(self, node: str | None, run: Run) -> None:
         """

@@ -7,12 +7,13 @@ gives something else than an answer is asked no more. Knows neither Dask nor wha
 
 import json
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from isthmus.errors import Error, UsageError
+from isthmus.fleet.waiting import Waiting
 from isthmus.spelling import counted
 from isthmus.suggest import one_line
 
@@ -24,9 +25,6 @@ _LOOK_S = 1.0
 # The longest time until Ctrl-C is noticed.
 _POLL_S = 0.1
 _MAX_REASON = 400
-# Together in one question. Dask takes some 5 ms of CPU time for each (benchmarks/fleet).
-_TOGETHER_S = 0.5
-_MOST_TOGETHER = 64
 _GOES_ON = "what is finished is kept: the same command continues"
 T = TypeVar("T")
 
@@ -55,18 +53,26 @@ class Work:
     Attributes:
         label: Names it in one line.
         text: What a worker is asked.
+        kin: Works with the same one are best done by one worker, as far as there are others.
     """
 
     label: str
     text: str
+    kin: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Asked:
-    """A question that has no answer yet: where, and the works' places in the list."""
+    """
+    A question that has no answer yet: where, and the works' places in the list.
+
+    Attributes:
+        begun_s: When the worker began it; None if it waits there for another one to end.
+    """
 
     worker: str
     indices: tuple[int, ...]
+    begun_s: float | None
 
 
 @dataclass(kw_only=True)
@@ -88,11 +94,9 @@ class Spread:
     """Worker that is asked no more -> why."""
     _asked: dict[int, _Asked] = field(default_factory=dict)
     """In the order in which they were asked."""
-    _waiting: deque[int] = field(default_factory=deque)
+    _waiting: Waiting = field(default_factory=lambda: Waiting(()))
     _losses: Counter[int] = field(default_factory=Counter)
     _given_up: list[int] = field(default_factory=list)
-    _num_done: int = 0
-    _begun_s: float = 0.0
     _looked_s: float | None = None
     _last_here_s: float = 0.0
 
@@ -110,8 +114,8 @@ class Spread:
         Raises:
             Error: No worker is left; or all works are done but those that were given up.
         """
-        self._waiting.extend(range(len(works)))
-        self._begun_s = self._last_here_s = self.clock()
+        self._waiting = Waiting([work.kin for work in works])
+        self._last_here_s = self.clock()
         try:
             while (self._waiting or self._asked) and not should_stop():
                 self._look()
@@ -125,8 +129,7 @@ class Spread:
                     except UsageError as error:
                         self._trouble(asked, str(error))
                         continue
-                    del self._asked[question]
-                    self._num_done += len(found)
+                    self._learn(question, asked)
                     yield from zip(asked.indices, found, strict=True)
         finally:
             for question in self._asked:
@@ -158,29 +161,23 @@ class Spread:
         under_way = Counter(asked.worker for asked in self._asked.values())
         for worker, number in self._here.items():
             # One more than it answers at once, so that it never waits for this process.
-            for _ in range(number + 1 - under_way[worker]):
+            for place in range(under_way[worker], number + 1):
                 if not self._waiting:
                     return
-                indices = self._next_together()
+                indices = self._waiting.take(worker, self._here)
                 text = json.dumps([works[index].text for index in indices])
-                self._asked[self.workers.ask(worker, text)] = _Asked(worker, indices)
+                begun_s = self.clock() if place < number else None
+                self._asked[self.workers.ask(worker, text)] = _Asked(worker, indices, begun_s)
 
-    def _next_together(self) -> tuple[int, ...]:
-        """
-        Take the works of the next question: as many as take half a second, for a question costs.
-
-        Near the end they are fewer, so that all workers end at the same time. What was lost is
-        asked alone, so that only a work that is the cause is given up.
-        """
-        num_threads = sum(self._here.values())
-        taken_s = (self.clock() - self._begun_s) * num_threads
-        most = 1 if taken_s <= 0 else int(_TOGETHER_S * self._num_done / taken_s)
-        most = min(most, _MOST_TOGETHER, len(self._waiting) // (2 * num_threads))
-        taken = [self._waiting.popleft()]
-        if not self._losses[taken[0]]:
-            while len(taken) < most and not self._losses[self._waiting[0]]:
-                taken.append(self._waiting.popleft())
-        return tuple(taken)
+    def _learn(self, question: int, asked: _Asked) -> None:
+        """Note how long a question took, and that its worker begins the next one that it has."""
+        now = self.clock()
+        del self._asked[question]
+        self._waiting.done(asked.indices, now - (now if asked.begun_s is None else asked.begun_s))
+        for one in self._asked.values():
+            if one.worker == asked.worker and one.begun_s is None:
+                one.begun_s = now
+                break
 
     def _trouble(self, asked: _Asked, why: str) -> None:
         """Ask a worker no more, unless it was lost, which is no fault of its answers."""
@@ -207,9 +204,9 @@ class Spread:
             for index in reversed(asked.indices):
                 self._losses[index] += place < num_under_way
                 if not self._losses[index]:
-                    self._waiting.appendleft(index)
+                    self._waiting.put_back(index)
                 elif self._losses[index] < MAX_LOSSES:
-                    self._waiting.append(index)
+                    self._waiting.put_last(index)
                 else:
                     self._given_up.append(index)
 

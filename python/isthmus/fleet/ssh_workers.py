@@ -12,13 +12,13 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isthmus.fleet.dask_clients import UNSEEN, check_dask, loopback_cluster
-from isthmus.fleet.introductions import introductions
+from isthmus.fleet.introductions import introduced
 from isthmus.suggest import one_line
 
 if TYPE_CHECKING:
@@ -28,6 +28,13 @@ _JOIN_S = 60.0
 _POLL_S = 0.2
 _END_S = 5.0
 _MAX_REASON = 400
+_OPTIONS = (
+    *("-o", "BatchMode=yes", "-o", "ExitOnForwardFailure=yes"),
+    # A connection that others share would outlive this command, with the ports.
+    *("-o", "ControlPath=none"),
+    # A host that has gone silent is lost, and what it had is done elsewhere.
+    *("-o", "ConnectTimeout=20", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=3"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,11 +46,15 @@ class SshWorkers:
         client: A client of their scheduler.
         addresses: The addresses of the workers that can be asked, by host.
         missing: Why the other hosts have none.
+        names: The hosts by the addresses of their workers, also of those that haven't joined yet.
+        refused: The addresses of workers that have joined and can't be asked.
     """
 
     client: "Client"
     addresses: dict[str, str]
     missing: Mapping[str, str]
+    names: Mapping[str, str]
+    refused: Collection[str]
 
 
 @contextmanager
@@ -60,7 +71,6 @@ def ssh_workers(
 
     Raises:
         Unavailable: Dask isn't installed.
-        UsageError: A host has another version of Isthmus, or none.
     """
     check_dask()
     from distributed import Client
@@ -76,11 +86,16 @@ def ssh_workers(
         for ssh in started.values():
             stack.callback(ssh.end)
         joined = _joined(client, started)
-        introductions(client, joined)
+        names = {where: ssh.node for where, ssh in started.items()}
+        missing = {ssh.node: ssh.why() for where, ssh in started.items() if where not in joined}
+        found, refused = introduced(client, {where: names[where] for where in joined})
+        missing |= {names[where]: str(error) for where, error in refused.items()}
         yield SshWorkers(
             client=client,
-            addresses={started[where].node: where for where in joined},
-            missing={ssh.node: ssh.why() for where, ssh in started.items() if where not in joined},
+            addresses={names[where]: where for where in found},
+            missing=missing,
+            names=names,
+            refused=set(refused),
         )
 
 
@@ -120,7 +135,7 @@ class _Ssh:
         ]
         self._process = subprocess.Popen(  # noqa: S603 - the hosts are checked by `read_hosts`
             [
-                *("ssh", "-o", "BatchMode=yes", "-o", "ExitOnForwardFailure=yes"),
+                *("ssh", *_OPTIONS),
                 *("-R", f"127.0.0.1:{scheduler}:127.0.0.1:{scheduler}"),
                 *("-L", f"127.0.0.1:{port}:127.0.0.1:{port}"),
                 # A terminal would end the worker with the connection; so does its death timeout.

@@ -132,12 +132,12 @@ def numbers_of(text: str) -> Row:
 
 
 Spreading = Callable[
-    [Sequence[tuple[str, str]], Callable[[str], Row], Callable[[], bool]],
+    [Sequence[tuple[str, str, str]], Callable[[str], Row], Callable[[], bool]],
     Iterator[tuple[int, Row]],
 ]
 """
-Has texts answered elsewhere: labels and texts, what reads an answer, and whether to stop; yields
-places in the list, with what was read.
+Has texts answered elsewhere: labels, texts and kins, what reads an answer, and whether to stop;
+yields places in the list, with what was read. Texts of one kin need the same trace.
 """
 
 
@@ -152,9 +152,14 @@ class Elsewhere:
         self, points: Sequence[SweepPoint], should_stop: Callable[[], bool]
     ) -> Iterator[tuple[SweepPoint, Row]]:
         """Yield points with their numbers as they finish, until all have or it should stop."""
-        works = [(point.label, text_of(point)) for point in points]
+        works = [(point.label, text_of(point), _kin_of(point)) for point in points]
         for index, numbers in self._spread(works, numbers_of, should_stop):
             yield points[index], numbers
+
+
+def _kin_of(point: SweepPoint) -> str:
+    """Name the trace that a point needs."""
+    return json.dumps([point.workload, point.seed, point.setup.sizes], sort_keys=True)
 
 
 def _answer(text: str) -> PointAnswer:

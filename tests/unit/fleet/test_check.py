@@ -148,6 +148,14 @@ def test_a_loss_within_the_tolerance_is_the_same() -> None:
     assert check_fleet(fleet_of(nodes), tolerance=0.5).bad == []
 
 
+def test_a_node_that_left_a_diagnosis_alone_is_dead() -> None:
+    fleet = fleet_of(equal_nodes(4))
+    fleet.checks["odd"] = [Check(name="driver", status=Status.NOTE, finding="no NVIDIA driver")]
+    [patient] = check_fleet(fleet).bad
+    assert (patient.node, patient.verdict) == ("odd", Verdict.DEAD)
+    assert patient.findings == ("no run came from it",)
+
+
 def test_a_node_that_left_nothing_is_dead_with_what_is_known_of_it() -> None:
     fleet = fleet_of(equal_nodes(4))
     fleet.attempts["gone"] = [attempt("gone"), attempt("gone")]

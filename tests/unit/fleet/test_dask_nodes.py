@@ -217,6 +217,7 @@ class Answering:
             r"n1 \(tcp://127.0.0.1:5\) has isthmus 9.9, and this is ",
         ),
         (ModuleNotFoundError("No module named 'isthmus'"), "can't run isthmus: ModuleNotFound"),
+        (ConnectionResetError("Reset by peer"), "can't be reached: ConnectionResetError: Reset"),
         ("{", "has another isthmus"),
     ],
 )

@@ -73,7 +73,7 @@ def sweep(
 
 def elsewhere(workers: DaskWorkers, say: Callable[[str], None]) -> Elsewhere:
     def spread(
-        works: Sequence[tuple[str, str]],
+        works: Sequence[tuple[str, str, str]],
         read: Callable[[str], Row],
         should_stop: Callable[[], bool],
     ) -> Iterator[tuple[int, Row]]:
@@ -167,6 +167,15 @@ def test_workers_of_another_version_that_are_there_refuse_the_sweep() -> None:
     client.here = {"tcp://b:1": 1}
     with pytest.raises(UsageError, match=r"has isthmus 9\.9, and this is"):
         DaskWorkers(client, run_texts, print)
+
+
+def test_workers_are_called_by_their_names_and_one_that_was_refused_is_not_asked_again() -> None:
+    client = Joining("9.9")
+    client.here["tcp://b:1"] = 4
+    names = {"tcp://a:1": "n1", "tcp://b:1": "n2"}
+    workers = DaskWorkers(client, run_texts, print, names=names, refused={"tcp://b:1"})
+    assert workers.threads() == {"n1": 2}
+    assert client.ran == 1
 
 
 def test_when_the_scheduler_is_gone_no_worker_is_there() -> None:

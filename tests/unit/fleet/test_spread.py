@@ -212,6 +212,19 @@ def test_short_works_are_asked_together_and_the_last_ones_alone() -> None:
     assert len(sizes) < 100
 
 
+def test_works_of_one_kin_go_to_one_worker_until_it_has_none_to_begin() -> None:
+    many = [Work(str(number), str(number), "xyz"[number % 3]) for number in range(300)]
+    workers = PlayedWorkers({"a": 1, "b": 1}, right, seconds=0.01)
+    whole = Spread(workers=workers, say=print, clock=lambda: workers.now)
+    found = dict(whole.results(many, read, lambda: False))
+    assert found == {number: number for number in range(300)}
+    doers: dict[str, set[str]] = {}
+    for worker, text in workers.asked:
+        doers.setdefault("xyz"[int(text) % 3], set()).add(worker)
+    # The third is begun by whoever ends first; the other one helps.
+    assert (doers["x"], doers["y"], doers["z"]) == ({"a"}, {"b"}, {"a", "b"})
+
+
 def test_what_was_lost_together_is_asked_alone_and_only_the_cause_is_given_up() -> None:
     many = [Work(str(number), str(number)) for number in range(100)]
     workers = PlayedWorkers(

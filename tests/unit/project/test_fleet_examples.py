@@ -51,6 +51,7 @@ def test_a_job_of_slurm_measures_every_node_and_names_the_one_that_is_silent(
         "gpuemulated-1.json",
         "gpuemulated-2.json",
         "gpuemulated-3.json",
+        "said.txt",
     ]
 
 
@@ -63,7 +64,12 @@ def test_the_prolog_passes_a_node_that_is_as_fast_as_its_baseline(
     options = f"{ONE} --device emulated"
     program = [sys.executable, "-m", "isthmus", "bench", "bandwidth", *options.split()]
     assert run_process([*program, "-o", str(baseline)], NO_GPU).code == 0
-    environment = cluster | {"ISTHMUS_BENCH": options, "ISTHMUS_BASELINE": str(baseline)}
+    isthmus = str(Path(sys.executable).with_name("isthmus"))
+    environment = cluster | {
+        "ISTHMUS": isthmus,
+        "ISTHMUS_BENCH": options,
+        "ISTHMUS_BASELINE": str(baseline),
+    }
     assert run("slurm_prolog.sh", **environment).code == 0
     gone = environment | {"ISTHMUS_BASELINE": str(tmp_path / "nothing.json")}
     assert run("slurm_prolog.sh", **gone).code != 0

@@ -130,13 +130,29 @@ def test_points_are_run_elsewhere_in_any_order() -> None:
 
     def backwards(works, read, should_stop):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         assert should_stop is stop
-        assert [label for label, _ in works] == ["seed=0", "seed=1", "seed=2"]
+        assert [label for label, _, _ in works] == ["seed=0", "seed=1", "seed=2"]
+        # Each seed has its own trace.
+        assert len({kin for _, _, kin in works}) == 3
         for index in reversed(range(3)):
             yield index, read(json.dumps({"error": json.loads(works[index][1])["key"]}))
 
     found = list(Elsewhere(backwards).finished(given, stop))
     assert [one for one, _ in found] == given[::-1]
     assert [numbers["error"] for _, numbers in found] == [one.key for one in given[::-1]]
+
+
+def test_points_are_of_one_kin_if_they_need_the_same_trace() -> None:
+    given = build_points(BASE, points(read_axes(["policy=tree,ranges", "workload=cp,bfs"])))
+    kins: list[str] = []
+
+    def nothing(works, *_):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
+        kins.extend(kin for _, _, kin in works)
+        return iter(())
+
+    assert list(Elsewhere(nothing).finished(given, lambda: False)) == []
+    programs = [one.workload for one in given]
+    assert len(set(kins)) == 2
+    assert len(set(zip(kins, programs, strict=True))) == 2
 
 
 def test_several_points_are_answered_in_their_order() -> None:
