@@ -72,6 +72,9 @@ def kill(process: int) -> None:
 
 
 def _kill_all(network: str) -> None:
+    # Whatever went wrong: never this machine's own processes.
+    if network == network_of(os.getpid()):
+        return
     # One may start another meanwhile.
     while running := running_in(network):
         for process in running:

@@ -2,8 +2,8 @@
 A cluster of Slurm on one machine: munged, slurmctld, and a slurmd for each of its nodes.
 
 All of it runs in namespaces of its own, with its own key and configuration in a folder. Nothing
-outside of them is changed, and all of it is gone in the end. Needs root and Debian's slurm-wlm and
-munge.
+outside of them is changed, and all of it is gone in the end; only if pytest is killed, the daemons
+stay. Needs root and Debian's slurm-wlm and munge.
 """
 
 import os
