@@ -22,7 +22,6 @@ namespace {
 
 constexpr unsigned kBlockLanes = 256;
 constexpr std::uint64_t kMaxBlocks = 1024;  // kPagedResults of them are kept
-constexpr CUstream kDefaultStream = nullptr;
 
 unsigned blocks_for(std::uint64_t num_lanes, const Context& context) {
   const std::uint64_t resident =
@@ -107,46 +106,6 @@ void PagedMemory::launch(CUstream stream, const char* name, std::uint64_t num_la
   const Kernel kernel = this->kernel(name);
   const CurrentContext current(context_);
   kernel.launch(stream, blocks_for(num_lanes, context_), kBlockLanes, view, arguments...);
-}
-
-CUdeviceptr PagedMemory::view_of(CUstream stream) const {
-  const std::scoped_lock lock(viewing_);
-  if (budgeted()) follow(stream);
-  const CUstream owner = budgeted() ? kDefaultStream : stream;
-  if (const auto found = views_.find(owner); found != views_.end()) return found->second.pointer();
-  require_no_capture(stream);
-  return new_view(owner);
-}
-
-void PagedMemory::require_no_capture(CUstream stream) const {
-  const CurrentContext current(context_);
-  if (!is_captured(context_.driver(), stream)) return;
-  throw UsageError(
-      "this stream is being captured, and the paged array wasn't used in it before: "
-      "call argument(stream) once before the capture");
-}
-
-CUdeviceptr PagedMemory::new_view(CUstream stream) const {
-  const CurrentContext current(context_);
-  const Driver& driver = context_.driver();
-  const ScopedRelaxedCapture relaxed(driver);
-  DeviceBuffer view(context_, PagedLayout(source_, options_).view_bytes);
-  budgeted_map map = map_;
-  map.settled = reinterpret_cast<const paged::word*>(view.pointer() + kPagedSettledAt);
-  map.all_settled = reinterpret_cast<const paged::word*>(view.pointer() + kPagedAllSettledAt);
-  driver.call(symbol::memset_d8_async)(view.pointer(), std::uint8_t{0}, view.size_bytes(), stream);
-  driver.call(symbol::memcpy_htod_async)(view.pointer(), &map, sizeof map, stream);
-  driver.call(symbol::stream_synchronize)(stream);
-  return views_.emplace(stream, std::move(view)).first->second.pointer();
-}
-
-void PagedMemory::follow(CUstream stream) const {
-  if (stream == last_stream_) return;
-  require_no_capture(stream);
-  // The kernels of the last stream may be the caller's: only the device knows when they have ended.
-  const ScopedRelaxedCapture relaxed(context_.driver());
-  await_device();
-  last_stream_ = stream;
 }
 
 paged::extent PagedMemory::units_of(const PagedRange& range) const noexcept {
@@ -252,15 +211,6 @@ void PagedMemory::invalidate(const std::vector<PagedRange>& ranges, bool discard
                view + kPagedAllSettledAt, std::uint64_t{begin}, std::uint64_t{end});
   }
   await(kDefaultStream);
-}
-
-std::vector<CUdeviceptr> PagedMemory::views() const {
-  view_of(kDefaultStream);  // so that there is one
-  const std::scoped_lock lock(viewing_);
-  std::vector<CUdeviceptr> pointers;
-  pointers.reserve(views_.size());
-  for (const auto& [stream, view] : views_) pointers.push_back(view.pointer());
-  return pointers;
 }
 
 PagedStats PagedMemory::stats() const {

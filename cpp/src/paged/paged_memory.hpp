@@ -161,6 +161,8 @@ public:
                                             PagedItemKind kind, PagedReduction operation) const;
 
 private:
+  static constexpr CUstream kDefaultStream = nullptr;
+
   template <typename... Arguments>
   void launch(CUstream stream, const char* name, std::uint64_t num_lanes,
               const Arguments&... arguments) const;

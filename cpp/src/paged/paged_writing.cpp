@@ -53,9 +53,8 @@ void PagedMemory::flush() const {
   require_writable("flush");
   await_device();
   if (source_.file) note_stored();
-  const CUstream default_stream = nullptr;
-  write_back(default_stream);
-  await(default_stream);
+  write_back(kDefaultStream);
+  await(kDefaultStream);
   if (source_.file) write_file();
 }
 

@@ -115,6 +115,31 @@ TEST_F(Chosen, CarriesMemoryOfWhichOnlyTheFirstPartIsPinned) {
   driver().call(symbol::mem_host_unregister)(page);
 }
 
+TEST_F(Chosen, CarriesMemoryOfWhichOnlyOtherPartsThanTheFirstArePinned) {
+  const CUdeviceptr device = device_memory(kMiB);
+  Bytes bytes = pattern(kMiB, 11);
+  std::uint8_t* const page =
+      bytes.data() + (4096 - reinterpret_cast<std::uintptr_t>(bytes.data()) % 4096);
+  // As neighbours on a heap are: one page of the copy, in its middle or at its end, is pinned.
+  for (const std::size_t pinned_at : {std::size_t{4096}, std::size_t{8192}}) {
+    driver().call(symbol::mem_host_register)(page + pinned_at, std::size_t{4096}, 0u);
+    for (const std::size_t size_bytes : {pinned_at + 100, std::size_t{40000}}) {
+      for (const CUstream where : {static_cast<CUstream>(nullptr), stream()}) {
+        CopyOptions options = in(where);
+        options.path = "driver";
+        fill(device, size_bytes, 0);
+        transfers().copy(to_pointer(device), page + 100, size_bytes, options);
+        const Bytes arrived = on_device(device, size_bytes);
+        EXPECT_EQ(std::memcmp(arrived.data(), page + 100, size_bytes), 0);
+        std::memset(page + 100, 0, size_bytes);
+        transfers().copy(page + 100, to_pointer(device), size_bytes, options);
+        EXPECT_EQ(std::memcmp(arrived.data(), page + 100, size_bytes), 0);
+      }
+    }
+    driver().call(symbol::mem_host_unregister)(page + pinned_at);
+  }
+}
+
 TEST_F(Chosen, CopiesFromOneBufferOfADeviceToAnother) {
   const CUdeviceptr first = device_memory(kMiB);
   const CUdeviceptr second = device_memory(kMiB);

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from isthmus import _native
 from isthmus.arrays.device_array import DeviceArray
 from isthmus.arrays.ordinals import ordinal_of
-from isthmus.arrays.streams import stream_handle
 from isthmus.errors import DriverError, UsageError
 from isthmus.paged.given import Ranges, byte_ranges_of, gap_bytes_of, index_of, number_of
 from isthmus.paged.kernels import kernels_of
+from isthmus.paged.native_numbers import handle_of, reduction_of
 from isthmus.paged.operands import Operands
 from isthmus.paged.source import budget_of, source_of, unit_bytes_of
 from isthmus.windows.opening import default_windows
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 PagedStats = _native.PagedStats
 
 Reduction = Literal["sum", "min", "max"]
-
-_KINDS = {"float32": 0, "float64": 1, "int32": 2, "int64": 3}
-
-_REDUCTIONS = {"sum": 0, "min": 1, "max": 2}
 
 
 class PagedArray:
@@ -229,13 +225,10 @@ class PagedArray:
             UsageError: The items are of another type than float32, float64, int32 and int64, don't
                 lie in the array, or there is no such operation.
         """
-        if str(self.dtype) not in _KINDS:
-            raise UsageError(f"items of {self.dtype} can't be reduced: {', '.join(_KINDS)} can")
-        if operation not in _REDUCTIONS:
-            raise UsageError(f"no reduction {operation!r}: there are sum, min and max")
+        kind, number = reduction_of(str(self.dtype), operation)
         begin = index_of("first", first)
         length = max(0, self.size - begin) if count is None else index_of("count", count)
-        return self._open.reduce(begin, length, _KINDS[str(self.dtype)], _REDUCTIONS[operation])
+        return self._open.reduce(begin, length, kind, number)
 
     def prefetch(self, ranges: Ranges | None = None, stream: "StreamLike | None" = None) -> None:
         """
@@ -250,7 +243,8 @@ class PagedArray:
         Raises:
             UsageError: A range isn't of items. Nothing was fetched.
         """
-        self._open.prefetch(byte_ranges_of(ranges, self.size, self.dtype.itemsize), _handle(stream))
+        named = byte_ranges_of(ranges, self.size, self.dtype.itemsize)
+        self._open.prefetch(named, handle_of(stream))
 
     def will_overwrite(
         self, ranges: Ranges | None = None, stream: "StreamLike | None" = None
@@ -273,7 +267,7 @@ class PagedArray:
                 changed.
         """
         named = byte_ranges_of(ranges, self.size, self.dtype.itemsize)
-        self._open.will_overwrite(named, _handle(stream))
+        self._open.will_overwrite(named, handle_of(stream))
 
     def invalidate(self, ranges: Ranges | None = None, *, discard: bool = False) -> None:
         """
@@ -314,7 +308,7 @@ class PagedArray:
         if stream is None:
             self._write_back(self._open)
         else:
-            self._open.flush(_handle(stream))
+            self._open.flush(handle_of(stream))
 
     def _write_back(self, memory: _native.PagedMemory) -> None:
         file = self._source.file
@@ -353,7 +347,7 @@ class PagedArray:
         Raises:
             UsageError: The stream is captured, and this is the first call for it.
         """
-        return self._open.settle(_handle(stream))
+        return self._open.settle(handle_of(stream))
 
     def close(self) -> None:
         """
@@ -402,7 +396,3 @@ class PagedArray:
             f"PagedArray(shape={self.shape}, dtype={self.dtype}, "
             f"unit_bytes={self.unit_bytes}, device={self.device})"
         )
-
-
-def _handle(stream: object) -> int:
-    return 0 if stream is None else stream_handle(stream)

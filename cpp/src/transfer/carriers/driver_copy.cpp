@@ -60,12 +60,42 @@ void enqueue_whole(const Driver& driver, const CopyEnds& ends, CUstream stream) 
   }
 }
 
+constexpr std::size_t kPageBytes = 4096;  // memory is pinned in pages of at least so many bytes
+
+/// The bytes until the host's memory ceases, or begins, to be pinned.
 std::size_t bytes_of_first_registration(const Driver& driver, const CopyEnds& ends) {
   const void* const host = is_on_device(ends.target_kind) ? ends.source : ends.target;
   const auto address = reinterpret_cast<std::uintptr_t>(host);
   const MemoryRange range = range_at(driver, address);
-  if (range.kind != MemoryKind::pinned || range.size_bytes == 0) return ends.size_bytes;
-  return std::min<std::size_t>(ends.size_bytes, range.base + range.size_bytes - address);
+  if (range.kind == MemoryKind::pinned) {
+    if (range.size_bytes == 0) return ends.size_bytes;
+    return std::min<std::size_t>(ends.size_bytes, range.base + range.size_bytes - address);
+  }
+  std::size_t bytes = kPageBytes - address % kPageBytes;
+  while (bytes < ends.size_bytes && range_at(driver, address + bytes).kind == range.kind)
+    bytes += kPageBytes;
+  return std::min(ends.size_bytes, bytes);
+}
+
+std::vector<CopyEnds> registrations_of(const Driver& driver, const CopyEnds& ends) {
+  std::vector<CopyEnds> pieces;
+  for (std::size_t done = 0; done < ends.size_bytes; done += pieces.back().size_bytes) {
+    pieces.push_back(part_of(ends, done, ends.size_bytes - done));
+    pieces.back().size_bytes = bytes_of_first_registration(driver, pieces.back());
+  }
+  return pieces;
+}
+
+/// Where a copy is cut that the driver has refused: it takes memory for invalid that begins pageable
+/// and has pinned pages, such as those that somebody has pinned around an array next to it. To find
+/// out before would cost every copy. No pieces if that isn't why.
+std::vector<CopyEnds> pieces_of_refused(const Driver& driver, const CopyEnds& ends, int code) {
+  const bool pageable =
+      ends.target_kind == MemoryKind::pageable || ends.source_kind == MemoryKind::pageable;
+  if (code != CUDA_ERROR_INVALID_VALUE || !pageable) return {};
+  std::vector<CopyEnds> pieces = registrations_of(driver, ends);
+  if (pieces.size() == 1) pieces.clear();
+  return pieces;
 }
 
 }  // namespace
@@ -82,13 +112,15 @@ void enqueue_pieces(const Driver& driver, const std::vector<CopyEnds>& pieces, C
 }
 
 void enqueue_driver_copy(const Driver& driver, const CopyEnds& ends, CUstream stream) {
-  if (!ends.spans_registrations) return enqueue_whole(driver, ends, stream);
-  std::vector<CopyEnds> pieces;
-  for (std::size_t done = 0; done < ends.size_bytes; done += pieces.back().size_bytes) {
-    pieces.push_back(part_of(ends, done, ends.size_bytes - done));
-    pieces.back().size_bytes = bytes_of_first_registration(driver, pieces.back());
+  if (ends.spans_registrations)
+    return enqueue_pieces(driver, registrations_of(driver, ends), stream);
+  try {
+    enqueue_whole(driver, ends, stream);
+  } catch (const DriverError& error) {
+    const std::vector<CopyEnds> pieces = pieces_of_refused(driver, ends, error.code());
+    if (pieces.empty()) throw;
+    enqueue_pieces(driver, pieces, stream);
   }
-  enqueue_pieces(driver, pieces, stream);
 }
 
 bool is_complete_on_return(const CopyEnds& ends, CUstream stream) {
@@ -112,8 +144,17 @@ void copy_whole(const Driver& driver, const CopyEnds& ends) try {
 }
 
 void copy_by_driver(const Driver& driver, const CopyEnds& ends, CUstream stream) {
-  if (is_complete_on_return(ends, stream)) return copy_whole(driver, ends);
-  enqueue_driver_copy(driver, ends, stream);
+  if (!is_complete_on_return(ends, stream)) {
+    enqueue_driver_copy(driver, ends, stream);
+    return wait_for_copies(driver, stream);
+  }
+  try {
+    return copy_whole(driver, ends);
+  } catch (const DriverError& error) {
+    const std::vector<CopyEnds> pieces = pieces_of_refused(driver, ends, error.code());
+    if (pieces.empty()) throw;
+    enqueue_pieces(driver, pieces, stream);
+  }
   wait_for_copies(driver, stream);
 }
 
