@@ -202,7 +202,13 @@ public:
 
   /// The item, from the GPU's memory if its unit is in a frame or gets one, else from the host's.
   ISTHMUS_PAGED_CODE T load(number i) {
-    this->enter(i);
+    this->check(i);
+    // A unit is valid until the launch ends, so that the last one needs no look.
+    const unit_number unit = this->unit_of(i);
+    if (unit != this->last_) {
+      find(unit);
+      this->last_ = unit;
+    }
     const T value = machine_.read(item(i));
     note_use();
     return value;

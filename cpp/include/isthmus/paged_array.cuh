@@ -97,7 +97,6 @@ ISTHMUS_PAGED_CODE void note(const Machine& machine, word* bits, typename Machin
 
 /// What one lane knows of an array's units. `Array` derives from it, and has
 ///
-/// find(unit)          a lane comes to this unit: it is made valid
 /// is_held(unit)       a lane comes to it: true if it was valid before this launch
 /// note_store(mask, unit, stored)    items of these lanes' units will be stored to, if `stored`
 template <typename Array, typename T, typename Machine, typename Map>
@@ -137,16 +136,6 @@ protected:
     if (held) machine_.add(map_.counters + kHits, 1);
 #endif
     return held;
-  }
-
-  /// A unit is valid until the launch ends, so that the last one needs no check.
-  ISTHMUS_PAGED_CODE void enter(number i) {
-    check(i);
-    const unit_number unit = unit_of(i);
-    if (unit != last_) {
-      self().find(unit);
-      last_ = unit;
-    }
   }
 
   ISTHMUS_PAGED_CODE void enter_range(number first, number count, access how) {
@@ -224,7 +213,6 @@ public:
   /// Stores an item; its unit is fetched first if the GPU doesn't hold it.
   ISTHMUS_PAGED_CODE void store(number i, T value) {
     this->check(i);
-    // Beside the unit of the last load, so that loads and stores in turns look at neither.
     const unit_number unit = this->unit_of(i);
     if (unit != dirty_) {
       find_to_store(unit);
@@ -267,11 +255,16 @@ private:
     return machine_.settled(map_.all_settled) != 0;
 #endif
   }
+  /// Loads of two arrays in turns look at two units in turns, and another one is stored to: each of
+  /// them is valid until the launch ends.
   ISTHMUS_PAGED_CODE void come_to(number i) {
-    if (all_held_)
-      this->check(i);
-    else
-      this->enter(i);
+    this->check(i);
+    if (all_held_) return;
+    const unit_number unit = this->unit_of(i);
+    if (unit == this->last_ || unit == before_ || unit == dirty_) return;
+    find(unit);
+    before_ = this->last_;
+    this->last_ = unit;
   }
   ISTHMUS_PAGED_CODE bool is_held(unit_number unit) const { return this->settled(unit); }
   ISTHMUS_PAGED_CODE void find(unit_number unit) {
@@ -280,7 +273,8 @@ private:
   }
   ISTHMUS_PAGED_CODE void find_to_store(unit_number unit) {
     const auto mask = machine_.together();
-    const bool missing = !all_held_ && unit != this->last_ && !is_held(unit);
+    const bool known = all_held_ || unit == this->last_ || unit == before_;
+    const bool missing = !known && !is_held(unit);
     if (machine_.ballot(mask, missing) != 0)
       paged::make_valid(machine_, map_, mask, unit, missing, paged::kNeeded);
     note_store(mask, unit, true);
@@ -291,6 +285,7 @@ private:
   }
 
   const bool all_held_;
+  unit_number before_ = paged::kNoUnit;  ///< that of the last one
 };
 
 }  // namespace isthmus
