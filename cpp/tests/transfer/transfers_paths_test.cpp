@@ -140,6 +140,25 @@ TEST_F(Chosen, CarriesMemoryOfWhichOnlyOtherPartsThanTheFirstArePinned) {
   }
 }
 
+TEST_F(Chosen, CarriesMemoryOfWhichTheFirstAndALaterPageArePinned) {
+  const CUdeviceptr device = device_memory(kMiB);
+  Bytes bytes = pattern(kMiB, 12);
+  std::uint8_t* const page =
+      bytes.data() + (4096 - reinterpret_cast<std::uintptr_t>(bytes.data()) % 4096);
+  constexpr std::size_t kSizeBytes = 40000;
+  for (const std::size_t at : {std::size_t{0}, std::size_t{8192}})
+    driver().call(symbol::mem_host_register)(page + at, std::size_t{4096}, 0u);
+  fill(device, kSizeBytes, 0);
+  transfers().copy(to_pointer(device), page + 100, kSizeBytes, by("driver"));
+  const Bytes arrived = on_device(device, kSizeBytes);
+  EXPECT_EQ(std::memcmp(arrived.data(), page + 100, kSizeBytes), 0);
+  std::memset(page + 100, 0, kSizeBytes);
+  transfers().copy(page + 100, to_pointer(device), kSizeBytes, by("driver"));
+  EXPECT_EQ(std::memcmp(arrived.data(), page + 100, kSizeBytes), 0);
+  for (const std::size_t at : {std::size_t{0}, std::size_t{8192}})
+    driver().call(symbol::mem_host_unregister)(page + at);
+}
+
 TEST_F(Chosen, CopiesFromOneBufferOfADeviceToAnother) {
   const CUdeviceptr first = device_memory(kMiB);
   const CUdeviceptr second = device_memory(kMiB);

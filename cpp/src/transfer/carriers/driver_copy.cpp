@@ -60,42 +60,59 @@ void enqueue_whole(const Driver& driver, const CopyEnds& ends, CUstream stream) 
   }
 }
 
-constexpr std::size_t kPageBytes = 4096;  // memory is pinned in pages of at least so many bytes
+std::uintptr_t host_address(const CopyEnds& ends) {
+  return reinterpret_cast<std::uintptr_t>(is_on_device(ends.target_kind) ? ends.source
+                                                                         : ends.target);
+}
 
-/// The bytes until the host's memory ceases, or begins, to be pinned.
 std::size_t bytes_of_first_registration(const Driver& driver, const CopyEnds& ends) {
-  const void* const host = is_on_device(ends.target_kind) ? ends.source : ends.target;
-  const auto address = reinterpret_cast<std::uintptr_t>(host);
+  const std::uintptr_t address = host_address(ends);
   const MemoryRange range = range_at(driver, address);
-  if (range.kind == MemoryKind::pinned) {
-    if (range.size_bytes == 0) return ends.size_bytes;
-    return std::min<std::size_t>(ends.size_bytes, range.base + range.size_bytes - address);
-  }
+  if (range.kind != MemoryKind::pinned || range.size_bytes == 0) return ends.size_bytes;
+  return std::min<std::size_t>(ends.size_bytes, range.base + range.size_bytes - address);
+}
+
+/// The same, also of pageable memory: until a page is pinned. Asks about each page.
+std::size_t bytes_until_change(const Driver& driver, const CopyEnds& ends) {
+  constexpr std::size_t kPageBytes = 4096;  // memory is pinned in pages of at least so many
+  const std::uintptr_t address = host_address(ends);
+  if (range_at(driver, address).kind == MemoryKind::pinned)
+    return bytes_of_first_registration(driver, ends);
   std::size_t bytes = kPageBytes - address % kPageBytes;
-  while (bytes < ends.size_bytes && range_at(driver, address + bytes).kind == range.kind)
+  while (bytes < ends.size_bytes && range_at(driver, address + bytes).kind != MemoryKind::pinned)
     bytes += kPageBytes;
   return std::min(ends.size_bytes, bytes);
 }
 
-std::vector<CopyEnds> registrations_of(const Driver& driver, const CopyEnds& ends) {
+std::vector<CopyEnds> cut(const Driver& driver, const CopyEnds& ends,
+                          std::size_t (*bytes_of_first)(const Driver&, const CopyEnds&)) {
   std::vector<CopyEnds> pieces;
   for (std::size_t done = 0; done < ends.size_bytes; done += pieces.back().size_bytes) {
     pieces.push_back(part_of(ends, done, ends.size_bytes - done));
-    pieces.back().size_bytes = bytes_of_first_registration(driver, pieces.back());
+    pieces.back().size_bytes = bytes_of_first(driver, pieces.back());
   }
   return pieces;
 }
 
-/// Where a copy is cut that the driver has refused: it takes memory for invalid that begins pageable
-/// and has pinned pages, such as those that somebody has pinned around an array next to it. To find
-/// out before would cost every copy. No pieces if that isn't why.
-std::vector<CopyEnds> pieces_of_refused(const Driver& driver, const CopyEnds& ends, int code) {
-  const bool pageable =
-      ends.target_kind == MemoryKind::pageable || ends.source_kind == MemoryKind::pageable;
-  if (code != CUDA_ERROR_INVALID_VALUE || !pageable) return {};
-  std::vector<CopyEnds> pieces = registrations_of(driver, ends);
-  if (pieces.size() == 1) pieces.clear();
-  return pieces;
+/// Enqueues a copy in pieces if `copy` is refused because the host's memory has pinned pages among
+/// others, such as those that somebody has pinned around an array next to it. What begins pinned is
+/// cut before; to look at the rest would cost every copy.
+///
+/// Returns     whether pieces were enqueued
+template <typename Copy>
+bool enqueued_in_pieces(const Driver& driver, const CopyEnds& ends, CUstream stream, Copy&& copy) {
+  try {
+    copy();
+    return false;
+  } catch (const DriverError& error) {
+    const bool mixed = ends.spans_registrations || ends.target_kind == MemoryKind::pageable ||
+                       ends.source_kind == MemoryKind::pageable;
+    if (error.code() != CUDA_ERROR_INVALID_VALUE || error.memory_in_use() || !mixed) throw;
+    const std::vector<CopyEnds> pieces = cut(driver, ends, &bytes_until_change);
+    if (pieces.size() == 1) throw;
+    enqueue_pieces(driver, pieces, stream);
+    return true;
+  }
 }
 
 }  // namespace
@@ -112,15 +129,10 @@ void enqueue_pieces(const Driver& driver, const std::vector<CopyEnds>& pieces, C
 }
 
 void enqueue_driver_copy(const Driver& driver, const CopyEnds& ends, CUstream stream) {
-  if (ends.spans_registrations)
-    return enqueue_pieces(driver, registrations_of(driver, ends), stream);
-  try {
-    enqueue_whole(driver, ends, stream);
-  } catch (const DriverError& error) {
-    const std::vector<CopyEnds> pieces = pieces_of_refused(driver, ends, error.code());
-    if (pieces.empty()) throw;
-    enqueue_pieces(driver, pieces, stream);
-  }
+  enqueued_in_pieces(driver, ends, stream, [&] {
+    if (!ends.spans_registrations) return enqueue_whole(driver, ends, stream);
+    enqueue_pieces(driver, cut(driver, ends, &bytes_of_first_registration), stream);
+  });
 }
 
 bool is_complete_on_return(const CopyEnds& ends, CUstream stream) {
@@ -144,17 +156,10 @@ void copy_whole(const Driver& driver, const CopyEnds& ends) try {
 }
 
 void copy_by_driver(const Driver& driver, const CopyEnds& ends, CUstream stream) {
-  if (!is_complete_on_return(ends, stream)) {
+  if (!is_complete_on_return(ends, stream))
     enqueue_driver_copy(driver, ends, stream);
-    return wait_for_copies(driver, stream);
-  }
-  try {
-    return copy_whole(driver, ends);
-  } catch (const DriverError& error) {
-    const std::vector<CopyEnds> pieces = pieces_of_refused(driver, ends, error.code());
-    if (pieces.empty()) throw;
-    enqueue_pieces(driver, pieces, stream);
-  }
+  else if (!enqueued_in_pieces(driver, ends, stream, [&] { copy_whole(driver, ends); }))
+    return;
   wait_for_copies(driver, stream);
 }
 
