@@ -74,13 +74,13 @@ std::size_t bytes_of_first_registration(const Driver& driver, const CopyEnds& en
 
 /// The same, also of pageable memory: until a page is pinned. Asks about each page.
 std::size_t bytes_until_change(const Driver& driver, const CopyEnds& ends) {
-  constexpr std::size_t kPageBytes = 4096;  // memory is pinned in pages of at least so many
+  constexpr std::size_t page_bytes = 4096;  // memory is pinned in pages of at least so many
   const std::uintptr_t address = host_address(ends);
   if (range_at(driver, address).kind == MemoryKind::pinned)
     return bytes_of_first_registration(driver, ends);
-  std::size_t bytes = kPageBytes - address % kPageBytes;
+  std::size_t bytes = page_bytes - address % page_bytes;
   while (bytes < ends.size_bytes && range_at(driver, address + bytes).kind != MemoryKind::pinned)
-    bytes += kPageBytes;
+    bytes += page_bytes;
   return std::min(ends.size_bytes, bytes);
 }
 
