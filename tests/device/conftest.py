@@ -36,6 +36,13 @@ def driver_source(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
+def default_driver(driver_source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what opens the default driver take the one under test, without a profile."""
+    monkeypatch.setenv("ISTHMUS_DRIVER", driver_source)
+    monkeypatch.setenv("ISTHMUS_PROFILE", "off")
+
+
+@pytest.fixture
 def driver(driver_source: str) -> _native.Driver:
     return _native.Driver.open(driver_source)
 

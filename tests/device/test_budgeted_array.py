@@ -14,16 +14,10 @@ from fakes.cuda_calls import Cuda
 from isthmus.errors import UsageError
 from program import run_process
 
-pytestmark = pytest.mark.native
+pytestmark = [pytest.mark.native, pytest.mark.usefixtures("default_driver")]
 
 Array = NDArray[Any]
 _GLOBAL = 0
-
-
-@pytest.fixture(autouse=True)
-def _default_driver(driver_source: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ISTHMUS_DRIVER", driver_source)
-    monkeypatch.setenv("ISTHMUS_PROFILE", "off")
 
 
 def on_host(array: isthmus.DeviceArray) -> Array:

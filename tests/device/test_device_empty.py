@@ -15,15 +15,9 @@ from fakes.cuda_calls import Cuda
 from fakes.device_arrays import read_capsule
 from isthmus import _native
 
-pytestmark = pytest.mark.native
+pytestmark = [pytest.mark.native, pytest.mark.usefixtures("default_driver")]
 
 Free = Callable[[], int]
-
-
-@pytest.fixture(autouse=True)
-def _default_driver(driver_source: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ISTHMUS_DRIVER", driver_source)
-    monkeypatch.setenv("ISTHMUS_PROFILE", "off")
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "float16", "float64", "complex128"])

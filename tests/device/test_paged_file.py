@@ -18,16 +18,10 @@ import isthmus
 from isthmus.errors import UsageError, WriteError
 from program import run_process
 
-pytestmark = pytest.mark.native
+pytestmark = [pytest.mark.native, pytest.mark.usefixtures("default_driver")]
 
 Array = NDArray[Any]
 NUM_ITEMS = 100_003
-
-
-@pytest.fixture(autouse=True)
-def _default_driver(driver_source: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ISTHMUS_DRIVER", driver_source)
-    monkeypatch.setenv("ISTHMUS_PROFILE", "off")
 
 
 @pytest.fixture
