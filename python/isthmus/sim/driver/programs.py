@@ -52,8 +52,8 @@ _POLICY_OF = {
 _PAGED = {"whole_page", "single_range", "ranges", "units", "tree", "adaptive", _READ_THROUGH}
 # A kernel fetches what it lacks itself: no driver takes part.
 _NO_DRIVER = {"latency": 0, "first": 0, "block": 0, "page": 0, "handling": Handling.LANES}
-# As many warps fit a core by the registers of the paged kernels: 112 to 157 a lane, of 65,536
-# (ptxas of CUDA 13.0 for sm_90, but for wp: 255).
+# As many warps fit a core by the registers of most paged kernels: 124 to 160 a lane, of 65,536
+# (benchmarks/paging/registers.json; wp has 255).
 _PAGED_WARPS = 16
 _RESIDENT = "ideal"
 # The fit of a clock ends when it predicts the time so well, or after so many simulations.
