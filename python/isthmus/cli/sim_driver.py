@@ -1,23 +1,20 @@
 """`isthmus sim calibrate` and `isthmus sim validate`: the modelled driver beside a real one."""
 
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from isthmus.cli.sim_options import SettingsOption
+from isthmus.cli.sim_progress import programs_progress
 from isthmus.cli.state import DebugOption
 from isthmus.cli.stdout import print_data
-from isthmus.cli.terminal import columns_of, is_terminal
+from isthmus.cli.terminal import columns_of
 from isthmus.errors import UsageError
 from isthmus.report.format import Format
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from isthmus.sim.driver.programs import ProgramPoint
     from isthmus.sim.machine import ModelledMachine
 
 _RunArgument = Annotated[
@@ -119,7 +116,7 @@ def validate(
     modelled = _machine(machine, settings or [])
     of_programs = program_points(measured)
     points = compared(points_of(measured, or_none=bool(of_programs)), modelled)
-    with _progress(len(of_programs)) as tell:
+    with programs_progress(len(of_programs)) as tell:
         programs = compared_programs(of_programs, modelled, tell)
     print_data(
         comparison_text(
@@ -134,31 +131,6 @@ def validate(
             width=columns_of(sys.stdout),
         )
     )
-
-
-@contextmanager
-def _progress(total: int) -> "Iterator[Callable[[int, ProgramPoint], None]]":
-    """Follow the simulations of programs: by a bar on a terminal, a line a program elsewhere."""
-    from isthmus.cli.progress_bar import progress_bar
-    from isthmus.cli.stderr import say
-
-    if not is_terminal(sys.stderr) or total == 0:
-        told: set[str] = set()
-
-        def say_program(num_finished: int, point: "ProgramPoint") -> None:
-            if point.program.name not in told:
-                say(f"[{num_finished}/{total}] simulating {point.program.name}")
-                told.add(point.program.name)
-
-        yield say_program
-        return
-    with progress_bar() as bar:
-
-        def show(num_finished: int, point: "ProgramPoint") -> None:
-            counter = f"{num_finished}/{total}"
-            bar.show(num_finished / total, counter, f"{point.program.name}: {point.way}")
-
-        yield show
 
 
 def _machine(name: str, assignments: list[str]) -> "ModelledMachine":

@@ -1,4 +1,4 @@
-"""The progress of a sweep, on stderr."""
+"""The progress of a sweep, and of programs that are predicted, on stderr."""
 
 import sys
 import time
@@ -9,9 +9,10 @@ from isthmus.cli.stderr import say
 from isthmus.cli.terminal import is_terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from isthmus.cli.progress_bar import ProgressBar
+    from isthmus.sim.driver.programs import ProgramPoint
     from isthmus.sim.points import SweepPoint
     from isthmus.sim.store import Row
     from isthmus.sim.sweep import Observer
@@ -32,6 +33,30 @@ def sweep_progress() -> "Iterator[Observer]":
 
     with progress_bar() as bar:
         yield _Bar(bar)
+
+
+@contextmanager
+def programs_progress(total: int) -> "Iterator[Callable[[int, ProgramPoint], None]]":
+    """Follow predictions of programs: with a live bar on a terminal, a line a program elsewhere."""
+    if total == 0 or not is_terminal(sys.stderr):
+        told: set[str] = set()
+
+        def say_program(num_finished: int, point: "ProgramPoint") -> None:
+            if point.program.name not in told:
+                say(f"[{num_finished}/{total}] simulating {point.program.name}")
+                told.add(point.program.name)
+
+        yield say_program
+        return
+    from isthmus.cli.progress_bar import progress_bar
+
+    with progress_bar() as bar:
+
+        def show(num_finished: int, point: "ProgramPoint") -> None:
+            counter = f"{num_finished}/{total}"
+            bar.show(num_finished / total, counter, f"{point.program.name}: {point.way}")
+
+        yield show
 
 
 class _Lines:
