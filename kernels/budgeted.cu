@@ -53,7 +53,7 @@ extern "C" __global__ void isthmus_budgeted_sweep(const isthmus::budgeted_map* m
   // ended the first, and free what was used although there is what wasn't.
   if (isthmus_first_of_warp() * 8 > map->num_frames) return;
   const IsthmusPagedMachine machine{};
-  isthmus::paged::sweep(machine, *map, settled, machine.together());
+  isthmus::paged::sweep(machine, *map, settled, machine.together(isthmus::paged::kEntering));
 }
 
 /// Makes the units from `first_unit` to before `end_unit` valid that are absent, until no frame is
@@ -67,7 +67,7 @@ extern "C" __global__ void __launch_bounds__(256, 3)
   const uint64_t stride = isthmus_num_lanes();
   for (uint64_t i = first_unit + isthmus_first_of_warp(); i < end_unit; i += stride) {
     const uint64_t unit = i + isthmus_lane_of_warp();
-    const auto all = machine.together();
+    const auto all = machine.together(isthmus::paged::kEntering);
     const bool full =
         isthmus_lane_of_warp() == 0 && machine.relaxed(&map->clock->head) >= map->clock->tail;
     if (machine.ballot(all, full) != 0) return;

@@ -9,7 +9,8 @@ namespace isthmus::paged {
 struct one_lane {
   using lanes = unsigned int;
 
-  static lanes together() { return 1; }
+  static lanes together(meeting) { return 1; }
+  static bool is_whole(lanes) { return true; }
   static unsigned lane() { return 0; }
   static unsigned count(lanes mask) { return mask; }
   static unsigned lowest(lanes) { return 0; }

@@ -39,12 +39,13 @@ __device__ inline void isthmus_flush_units(const Map& map) {
     const uint64_t unit = i + isthmus_lane_of_warp();
     const isthmus::paged::place at = isthmus::paged::place_of(uint32_t(unit));
     const bool dirty = unit < num_units && (map.dirty[at.index] & at.bit) != 0;
-    const auto all = machine.together();
+    const auto all = machine.together(isthmus::paged::kEntering);
     const auto chosen = machine.ballot(all, dirty);
     if (chosen == 0) continue;
     isthmus_write_back(machine, map, all, chosen, uint32_t(unit), dirty);
     machine.sync(all);
-    if (dirty) map.dirty[at.index] = kIsthmusWarpLanes == 1 ? map.dirty[at.index] & ~at.bit : 0;
+    // Not the word at once: lanes of the warp that aren't together with these look at it later.
+    if (dirty) machine.and_relaxed(map.dirty + at.index, ~at.bit);
     if (isthmus_lane_of_warp() == 0)
       machine.add(map.counters + isthmus::paged::kWrittenBack, machine.count(chosen));
   }

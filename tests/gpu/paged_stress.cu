@@ -20,7 +20,7 @@ __device__ unsigned mixed(ull x) {
   return unsigned(x ^ x >> 33);
 }
 
-// Random loads and stores. Items with even indices are never stored, and all lanes load them. Each
+// Random loads and stores, by items and ranges. Items with even indices are never stored, and all lanes load them. Each
 // other item belongs to one lane, which stores it to `reference` too. Neighbours of a unit belong to
 // lanes of other blocks, so that all that is done to a unit is done at once.
 extern "C" __global__ void __launch_bounds__(1024)
@@ -34,14 +34,23 @@ extern "C" __global__ void __launch_bounds__(1024)
     const unsigned choice = mixed(random) % 8;
     const ull pair = mixed(random + 1) % num_pairs;
     const ull own = pair / num_lanes * num_lanes + lane;
-    if (choice < 4) {
+    if (choice < 3) {
       num_wrong += array.load(pair * 2) != mixed(pair * 2);
+    } else if (choice == 3) {
+      const ull count = min(1 + random % 150, array.size() - pair * 2);
+      auto items = array.span(pair * 2, count);
+      for (ull j = 0; j < items.size(); j += 2) num_wrong += items[j] != mixed(pair * 2 + j);
     } else if (own < num_pairs && choice < 6) {
       num_wrong += array.load(own * 2 + 1) != reference[own * 2 + 1];
     } else if (own < num_pairs) {
       const unsigned value = mixed(random + 2);
       reference[own * 2 + 1] = value;
-      array.store(own * 2 + 1, value);
+      if (choice == 6) {
+        array.store(own * 2 + 1, value);
+      } else {
+        auto items = array.writable(own * 2 + 1, 1);
+        items[0] = value;
+      }
     }
   }
   if (num_wrong != 0) atomicAdd(wrong, num_wrong);

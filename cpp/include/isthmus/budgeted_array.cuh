@@ -202,13 +202,7 @@ public:
 
   /// The item, from the GPU's memory if its unit is in a frame or gets one, else from the host's.
   ISTHMUS_PAGED_CODE T load(number i) {
-    this->check(i);
-    // A unit is valid until the launch ends, so that the last one needs no look.
-    const unit_number unit = this->unit_of(i);
-    if (unit != this->last_) {
-      find(unit);
-      this->last_ = unit;
-    }
+    come_to(i);
     const T value = machine_.read(item(i));
     note_use();
     return value;
@@ -216,9 +210,11 @@ public:
 
   /// Stores an item, to where load() reads it.
   ISTHMUS_PAGED_CODE void store(number i, T value) {
-    this->check(i);
-    const unit_number unit = this->unit_of(i);
-    if (unit != dirty_ || unit != this->last_) find_to_store(unit);
+    come_to(i);
+    if (this->last_ != dirty_) {
+      dirty_ = this->last_;
+      note_store(machine_.together(paged::kNoting), dirty_, true, in_place_);
+    }
     machine_.write(item(i), value);
     note_use();
   }
@@ -266,32 +262,22 @@ private:
     machine_.or_relaxed(map_.used + at.index, at.bit);  // without a look: nobody waits for it
     return true;
   }
+  /// A unit is valid until the launch ends, so that the last one needs no look.
+  ISTHMUS_PAGED_CODE void come_to(number i) {
+    this->check(i);
+    const unit_number unit = this->unit_of(i);
+    if (unit == this->last_) return;
+    find(unit);
+    this->last_ = unit;
+  }
   ISTHMUS_PAGED_CODE void find(unit_number unit) {
-    if (!begin_with(unit)) make_valid(machine_.together(), unit, true);
-    go_to(unit);
-  }
-  ISTHMUS_PAGED_CODE void find_to_store(unit_number unit) {
-    const auto mask = machine_.together();
-    const bool found = unit == this->last_;
-    const bool missing = !found && !begin_with(unit);
-    if (machine_.ballot(mask, missing) != 0) make_valid(mask, unit, missing);
-    if (!found) go_to(unit);
-    note_store(mask, unit, unit != dirty_, in_place_);
-    this->last_ = dirty_ = unit;
-  }
-  /// Begins with another unit. True if it was valid before this launch.
-  ISTHMUS_PAGED_CODE bool begin_with(unit_number unit) {
-    in_place_ = false;
     unnoted_ = this->settled(unit);  // fill() notes others
-    return unnoted_;
-  }
-  ISTHMUS_PAGED_CODE void make_valid(typename Machine::lanes mask, unit_number unit, bool missing) {
-    if (missing) in_place_ = paged::is_in_place(machine_, map_, unit);
-    const bool absent = missing && !in_place_;
-    paged::make_valid(machine_, map_, mask, unit, absent, paged::kNeeded);
-    if (absent) in_place_ = paged::is_in_place(machine_, map_, unit);
-  }
-  ISTHMUS_PAGED_CODE void go_to(unit_number unit) {
+    in_place_ = !unnoted_ && paged::is_in_place(machine_, map_, unit);
+    if (!unnoted_ && !in_place_) {
+      paged::make_valid(machine_, map_, machine_.together(paged::kEntering), unit, true,
+                        paged::kNeeded);
+      in_place_ = paged::is_in_place(machine_, map_, unit);
+    }
     origin_ = in_place_ ? map_.host
                         : paged::origin(frames_, machine_.plain(frame_of_ + unit), unit,
                                         this->unit_shift_);

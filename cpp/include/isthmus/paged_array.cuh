@@ -141,32 +141,50 @@ protected:
   ISTHMUS_PAGED_CODE void enter_range(number first, number count, access how) {
     if (count == 0) return;
     check_range(first, count);
-    const lanes mask = machine_.together();
+    const unit_run units{unit_of(first), unit_of(first + count - 1) + 1};
+    const lanes mask = machine_.together(kEntering);
+    if (is_for_all(mask, units)) {
+      enter_together(mask, units, how, first, count);
+    } else {
+      for (unit_number unit = units.begin; unit < units.end; unit++)
+        enter_alone(unit, how, first, count);
+    }
+  }
+  /// True if these lanes are a whole warp, and all of them want the same units.
+  ISTHMUS_PAGED_CODE bool is_for_all(lanes mask, const unit_run& units) const {
+    if (!machine_.is_whole(mask)) return false;
     const unsigned leader = machine_.lowest(mask);
-    const unit_number begin = unit_of(first), end = unit_of(first + count - 1) + 1;
     // Two calls that all lanes make, whatever the first one says.
-    const unit_number its_begin = machine_.from_lane(mask, begin, leader);
-    const unit_number its_end = machine_.from_lane(mask, end, leader);
-    const bool alike = its_begin == begin && its_end == end;
-    const bool shared = machine_.ballot(mask, alike) == mask;
-    const unsigned step = shared ? machine_.count(mask) : 1;
-    for (number i = begin + (shared ? machine_.rank(mask) : 0);; i += step) {
-      const bool wanted = i < end;
-      if (machine_.ballot(mask, wanted) == 0) break;
-      enter_one(mask, static_cast<unit_number>(i), wanted, how, first, count);
+    const unit_number its_begin = machine_.from_lane(mask, units.begin, leader);
+    const unit_number its_end = machine_.from_lane(mask, units.end, leader);
+    const bool alike = its_begin == units.begin && its_end == units.end;
+    return machine_.ballot(mask, alike) == mask;
+  }
+
+  /// Each lane comes to some of the units, and helps others to fetch theirs.
+  ISTHMUS_PAGED_CODE void enter_together(lanes mask, const unit_run& units, access how,
+                                         number first, number count) {
+    for (number i = units.begin; i < units.end; i += machine_.count(mask)) {
+      const auto unit = static_cast<unit_number>(i + machine_.rank(mask));
+      const bool wanted = i + machine_.rank(mask) < units.end;
+      const bool open = wanted && !self().is_held(unit);
+      const bool whole = how == kOverwrite && open && is_within(unit, first, count);
+      if (machine_.ballot(mask, open) != 0) {
+        if (how == kOverwrite) make_valid(machine_, map_, mask, unit, whole, kOverwritten);
+        make_valid(machine_, map_, mask, unit, open && !whole, kNeeded);
+      }
+      if (how != kRead) self().note_store(mask, unit, wanted);
     }
     machine_.sync(mask);  // what one lane acquired, all may read
   }
-
-  ISTHMUS_PAGED_CODE void enter_one(lanes mask, unit_number unit, bool wanted, access how,
-                                    number first, number count) {
-    const bool open = wanted && !self().is_held(unit);
-    const bool whole = how == kOverwrite && open && is_within(unit, first, count);
-    if (machine_.ballot(mask, open) != 0) {
-      if (how == kOverwrite) make_valid(machine_, map_, mask, unit, whole, kOverwritten);
-      make_valid(machine_, map_, mask, unit, open && !whole, kNeeded);
+  ISTHMUS_PAGED_CODE void enter_alone(unit_number unit, access how, number first, number count) {
+    if (!self().is_held(unit)) {
+      if (how == kOverwrite && is_within(unit, first, count))
+        make_valid(machine_, map_, machine_.together(kInRange), unit, true, kOverwritten);
+      else
+        make_valid(machine_, map_, machine_.together(kInRange), unit, true, kNeeded);
     }
-    if (how != kRead) self().note_store(mask, unit, wanted);
+    if (how != kRead) self().note_store(machine_.together(kInRange), unit, true);
   }
   ISTHMUS_PAGED_CODE bool is_within(unit_number unit, number first, number count) const {
     const extent own = extent_of(map_, unit);
@@ -215,7 +233,8 @@ public:
     this->check(i);
     const unit_number unit = this->unit_of(i);
     if (unit != dirty_) {
-      find_to_store(unit);
+      if (!all_held_ && unit != this->last_ && unit != before_) find(unit);
+      note_store(machine_.together(paged::kNoting), unit, true);
       dirty_ = unit;
     }
     machine_.write(items_ + i, value);
@@ -269,15 +288,8 @@ private:
   ISTHMUS_PAGED_CODE bool is_held(unit_number unit) const { return this->settled(unit); }
   ISTHMUS_PAGED_CODE void find(unit_number unit) {
     if (!is_held(unit))
-      paged::make_valid(machine_, map_, machine_.together(), unit, true, paged::kNeeded);
-  }
-  ISTHMUS_PAGED_CODE void find_to_store(unit_number unit) {
-    const auto mask = machine_.together();
-    const bool known = all_held_ || unit == this->last_ || unit == before_;
-    const bool missing = !known && !is_held(unit);
-    if (machine_.ballot(mask, missing) != 0)
-      paged::make_valid(machine_, map_, mask, unit, missing, paged::kNeeded);
-    note_store(mask, unit, true);
+      paged::make_valid(machine_, map_, machine_.together(paged::kEntering), unit, true,
+                        paged::kNeeded);
   }
   ISTHMUS_PAGED_CODE void note_store(typename Machine::lanes mask, unit_number unit,
                                      bool stored) const {

@@ -81,6 +81,20 @@ constexpr unit_number kNoUnit = ~unit_number(0);
 constexpr number kNowhere = ~number(0);
 enum counter { kFetched, kWhole, kWrittenBack, kInPlace, kEvicted, kHits, kNumCounters };
 
+/// Where lanes find out who is with them. A group of a part of a warp doesn't outlast the call of a
+/// function: lanes that return from one at different times weren't brought together again on a GPU
+/// (docs/adr/0023-groups-of-lanes.md).
+enum meeting {
+  kEntering,  ///< a lane comes to a unit, or to a range of them
+  kNoting,    ///< it stores to a unit that it has come to
+  kInRange    ///< both, for one unit of a range
+};
+
+/// Units begin .. end - 1.
+struct unit_run {
+  unit_number begin, end;
+};
+
 /// A unit's place in the maps.
 struct place {
   unsigned int index;
@@ -115,7 +129,8 @@ struct gpu_machine {
   using lanes = unsigned int;
   /// Fewer lanes, of which each issues so many reads of 16 bytes before its first write.
   static constexpr unsigned kFewLanes = 8, kReadsOfFew = 8;
-  ISTHMUS_PAGED_CODE lanes together() const { return __activemask(); }
+  ISTHMUS_PAGED_CODE lanes together(meeting) const { return __activemask(); }
+  ISTHMUS_PAGED_CODE static bool is_whole(lanes mask) { return mask == ~lanes(0); }
   ISTHMUS_PAGED_CODE unsigned lane() const {
     unsigned index;
     asm("mov.u32 %0, %%laneid;" : "=r"(index));

@@ -66,11 +66,6 @@ ISTHMUS_PAGED_CODE unsigned decide(const Machine& machine, const paged_map& map,
   return num_spans;
 }
 
-/// Units begin .. end - 1.
-struct unit_run {
-  unit_number begin, end;
-};
-
 /// Bits of `units` in a word of the maps that has one of them.
 ISTHMUS_PAGED_CODE word bits_of_word(unsigned index, const unit_run& units) {
   word bits = ~word(0);

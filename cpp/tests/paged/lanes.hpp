@@ -98,6 +98,10 @@ private:
   std::string failure_;
 };
 
+/// Where the lanes of a scope may meet in one operation, one after the other.
+inline constexpr unsigned kMeetings = 2;
+static_assert(paged::kEntering == 0 && paged::kNoting == 1);
+
 /// One lane of a warp. Of `scope`, all lanes make the same operation at the same time.
 class LaneMachine : public paged::host_words {
 public:
@@ -106,13 +110,22 @@ public:
   using number = paged::number;
   using unit_number = paged::unit_number;
 
-  LaneMachine(Warp& warp, unsigned lane, Mask scope, bool& met)
-      : warp_(&warp), lane_(lane), scope_(scope), met_(&met) {}
+  /// num_met     how many meetings are behind the lane in this operation
+  LaneMachine(Warp& warp, unsigned lane, Mask scope, unsigned& num_met)
+      : warp_(&warp), lane_(lane), scope_(scope), num_met_(&num_met) {}
 
-  lanes together() const {
-    *met_ = true;
+  /// In a range, a lane is alone: lanes need as many turns as they have units.
+  lanes together(paged::meeting where) const {
+    if (where == paged::kInRange) return 1U << lane_;
+    leave_before(where);
+    ++*num_met_;
     return warp_->gather(scope_, lane_);
   }
+  /// Lets the others meet without this lane.
+  void leave_before(unsigned meeting) const {
+    for (; *num_met_ < meeting; ++*num_met_) warp_->leave(scope_, lane_);
+  }
+  static bool is_whole(lanes mask) { return mask == (1U << kLanes) - 1; }
   unsigned lane() const { return lane_; }
   static unsigned count(lanes mask) { return unsigned(__builtin_popcount(mask)); }
   static unsigned lowest(lanes mask) { return unsigned(__builtin_ctz(mask)); }
@@ -173,7 +186,7 @@ private:
   Warp* warp_;
   unsigned lane_;
   Mask scope_;
-  bool* met_;
+  unsigned* num_met_;
 };
 
 }  // namespace isthmus::lanes

@@ -86,12 +86,11 @@ class LaneProgram {
 public:
   LaneProgram(PlainMemory& memory, Warp& warp, unsigned lane, Mask scope, unsigned owner,
               unsigned num_owners, unsigned turn)
-      : warp_(warp),
-        lane_(lane),
-        scope_(scope),
+      : scope_(scope),
         owner_(owner),
         num_owners_(num_owners),
-        array_(memory.map, LaneMachine(warp, lane, scope, met_)),
+        machine_(warp, lane, scope, num_met_),
+        array_(memory.map, machine_),
         random_(owner + 100 * turn) {}
 
   void run() {
@@ -114,9 +113,9 @@ private:
   /// All lanes of the scope do this together.
   template <typename Operation>
   auto together(const Operation& operation) {
-    met_ = false;
+    num_met_ = 0;
     const auto result = operation();
-    if (!met_) warp_.leave(scope_, lane_);
+    machine_.leave_before(kMeetings);
     return result;
   }
   void load(std::size_t item) {
@@ -140,11 +139,10 @@ private:
     wrong += together([&] { return array_.load(own); }) != value;
   }
 
-  Warp& warp_;
-  const unsigned lane_;
   const Mask scope_;
   const unsigned owner_, num_owners_;
-  bool met_ = false;
+  unsigned num_met_ = 0;
+  LaneMachine machine_;
   Array array_;
   std::mt19937 random_;
 };
@@ -173,9 +171,9 @@ private:
 /// `named`, of the first 32, will be asked for next.
 void sweep(PlainMemory& memory, std::uint32_t named = 0) {
   paged::word* const settled = memory.words[3].data();
-  bool met = false;
+  unsigned num_met = 0;
   Warp alone;
-  const LaneMachine first(alone, 0, 1, met);
+  const LaneMachine first(alone, 0, 1, num_met);
   for (paged::number i = 0; i < memory.words[0].size(); i++)
     paged::settle_word(first, memory.map, settled, i);
   paged::begin_sweep(first, memory.map, paged::frames_of_round(memory.map, kLanes));
@@ -188,8 +186,8 @@ void sweep(PlainMemory& memory, std::uint32_t named = 0) {
     for (Warp& warp : warps)
       for (unsigned lane = 0; lane < kLanes; lane++)
         launch.add([&memory, &warp, lane, settled] {
-          bool met = false;
-          paged::sweep(LaneMachine(warp, lane, kAll, met), memory.map, settled, kAll);
+          unsigned num_met = 0;
+          paged::sweep(LaneMachine(warp, lane, kAll, num_met), memory.map, settled, kAll);
         });
   }
   for (Warp& warp : warps) EXPECT_EQ(warp.failure(), "");
@@ -325,8 +323,8 @@ int notes_of(const std::array<std::size_t, kLanes>& items) {
     Launch launch;
     for (unsigned lane = 0; lane < kLanes; lane++)
       launch.add([&, lane] {
-        bool met = false;
-        const LaneMachine machine(warp, lane, (1U << kLanes) - 1, met);
+        unsigned num_met = 0;
+        const LaneMachine machine(warp, lane, (1U << kLanes) - 1, num_met);
         Array<std::uint32_t, CountingMachine> array(
             memory.map, CountingMachine(machine, memory.map.dirty, count));
         array.store(items[lane], 1);
