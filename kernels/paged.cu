@@ -27,8 +27,8 @@ extern "C" __global__ void __launch_bounds__(256, 3)
   const IsthmusPagedMachine machine{};
   for (uint64_t i = first_unit + isthmus_first_of_warp(); i < end_unit; i += isthmus_num_lanes()) {
     const uint64_t unit = i + isthmus_lane_of_warp();
-    isthmus::paged::make_valid(machine, *map, machine.together(isthmus::paged::kEntering), uint32_t(unit), unit < end_unit,
-                               isthmus::paged::request(how));
+    isthmus::paged::make_valid(machine, *map, machine.together(isthmus::paged::kEntering),
+                               uint32_t(unit), unit < end_unit, isthmus::paged::request(how));
   }
 }
 

@@ -17,8 +17,11 @@ struct IsthmusPagedLane : isthmus::paged::one_lane, isthmus::paged::host_words {
   using unit_number = isthmus::paged::unit_number;
 
   static word settled(const word* at) { return relaxed(at); }
-  static void await(lanes, bool missing, const word* at, word bit) {
-    while (missing && (acquire(at) & bit) == 0) isthmus_pause();
+  static word await(lanes, bool missing, const word* at, word bit) {
+    if (!missing) return 0;
+    word held = acquire(at);
+    for (; (held & bit) == 0; held = acquire(at)) isthmus_pause();
+    return held;
   }
 
   static void fetch(const isthmus::paged_map& map, lanes, lanes, unit_number unit) {

@@ -6,6 +6,10 @@
 // Each entry point is there three times: *_plain for plain memory, wherever it is; *_paged and
 // *_budgeted for a paged array of the whole heap.
 //
+// Paged ones have bounds for 24 warps of a multiprocessor: a miss needs registers, and without bounds
+// they take 125 to 173, with which 8 to 16 warps fit. Those of wp have bounds for 32 warps, those of nn
+// none: measured in benchmarks/paging/README.md.
+//
 // CPU reference: the workload itself, on the host. cpp/tests/measure/paging_test.cpp compares.
 #pragma once
 

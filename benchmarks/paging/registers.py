@@ -4,8 +4,8 @@ How many registers the kernels of programs take, plain and paged.
     python benchmarks/paging/registers.py --out benchmarks/paging/registers.json
 
 NVRTC compiles kernels/workload_*.cu as Isthmus does, and says what each kernel takes. Needs no
-GPU. With --bounds, the paged kernels have bounds for 24 warps of a multiprocessor,
-`__launch_bounds__(256, 3)`.
+GPU. Paged kernels have bounds for 24 warps of a multiprocessor or more there; --unbounded leaves
+them out.
 """
 
 import argparse
@@ -25,13 +25,13 @@ FOUND = re.compile(
     r".*?Used (\d+) registers",
     re.DOTALL,
 )
-PAGED = re.compile(r"__global__ void (?=isthmus_workload_\w+_(?:paged|budgeted)\()")
+BOUNDS = re.compile(r"__launch_bounds__\(\d+, \d+\)")
 
 
 def parsed() -> argparse.Namespace:
     """Read the arguments."""
     parser = argparse.ArgumentParser(description="Registers of the programs' kernels.")
-    parser.add_argument("--bounds", action="store_true", help="bounds for 24 warps")
+    parser.add_argument("--unbounded", action="store_true", help="without bounds")
     parser.add_argument("--out", type=Path, help="a file for the result")
     return parser.parse_args()
 
@@ -55,11 +55,11 @@ def log_of(nvrtc: ctypes.CDLL, name: str, text: str) -> str:
     return said
 
 
-def kernels_of(nvrtc: ctypes.CDLL, path: Path, *, bounds: bool) -> list[dict[str, Any]]:
+def kernels_of(nvrtc: ctypes.CDLL, path: Path, *, unbounded: bool) -> list[dict[str, Any]]:
     """Give what each kernel of a file takes."""
     text = path.read_text("utf-8")
-    if bounds:
-        text = PAGED.sub("__global__ void __launch_bounds__(256, 3) ", text)
+    if unbounded:
+        text = BOUNDS.sub("", text)
     return [
         {
             "kernel": name.removeprefix("isthmus_workload_"),
@@ -72,18 +72,18 @@ def kernels_of(nvrtc: ctypes.CDLL, path: Path, *, bounds: bool) -> list[dict[str
 
 
 def main() -> None:
-    """Compile all programs' kernels, without bounds, or with them."""
+    """Compile all programs' kernels."""
     options = parsed()
     nvrtc = ctypes.CDLL(find_nvrtc(13))
     rows = []
     for path in sorted((ROOT / "kernels").glob("workload_*.cu")):
-        for row in kernels_of(nvrtc, path, bounds=options.bounds):
+        for row in kernels_of(nvrtc, path, unbounded=options.unbounded):
             rows.append(row)
             print(row, flush=True)
     version = (ctypes.c_int(), ctypes.c_int())
     nvrtc.nvrtcVersion(*map(ctypes.byref, version))
     found = {
-        "bounds": options.bounds,
+        "unbounded": options.unbounded,
         "nvrtc": f"{version[0].value}.{version[1].value}",
         "architecture": ARCHITECTURE,
         "kernels": rows,

@@ -48,19 +48,22 @@ enum request {
 ///
 /// machine     a value: where one has an address, the compiler keeps its array in memory
 /// wanted      false: this lane has no unit, and helps
+/// Returns     bits of valid units, of the word that has the unit's: the lane is ordered after who made
+///             them so
 template <typename Machine, typename Map>
-ISTHMUS_PAGED_APART void make_valid(const Machine machine, const Map& map,
+ISTHMUS_PAGED_APART word make_valid(const Machine machine, const Map& map,
                                     typename Machine::lanes mask, unit_number unit, bool wanted,
                                     request how) {
   const place at = place_of(wanted ? unit : 0);
   // Who is to claim a unit needs no acquire, which would empty the L1 cache.
   const bool claimed = wanted && (machine.relaxed(map.busy + at.index) & at.bit) != 0;
-  bool missing = wanted && !(claimed && (machine.acquire(map.valid + at.index) & at.bit) != 0);
+  const word held = claimed ? machine.acquire(map.valid + at.index) : 0;
+  bool missing = wanted && (held & at.bit) == 0;
 #ifdef ISTHMUS_PAGED_COUNTED
   if (wanted && !missing) machine.add(map.counters + kHits, 1);
 #endif
   const auto short_of = machine.ballot(mask, missing);
-  if (short_of == 0) return;
+  if (short_of == 0) return held;
   // One lane claims for all lanes with its unit.
   unsigned leader = machine.lane();
   if (missing) leader = machine.lowest(machine.alike(short_of, unit));
@@ -77,7 +80,9 @@ ISTHMUS_PAGED_APART void make_valid(const Machine machine, const Map& map,
     machine.sync(mask);  // nobody waits before all has been published
     if (how == kNeeded) map.bring_along(machine, mask, chosen, unit);
   }
-  machine.await(mask, missing, map.valid + at.index, at.bit);
+  const word awaited = machine.await(mask, missing, map.valid + at.index, at.bit);
+  if (!wanted) return 0;
+  return missing ? awaited : held | at.bit;
 }
 
 /// Sets the bits of the units of the lanes in `mask` of which `wanted` is true: who reads them does so
@@ -94,6 +99,16 @@ ISTHMUS_PAGED_CODE void note(const Machine& machine, word* bits, typename Machin
   if (unset && machine.lane() == machine.lowest(machine.alike(noting, unit)))
     machine.or_relaxed(bits + at.index, at.bit);
 }
+
+/// Units of one word of the maps that a lane may access without a look: they are valid until the launch
+/// ends, and the lane is ordered after who made them so.
+struct known_units {
+  word index = ~word(0), bits = 0;
+
+  ISTHMUS_PAGED_CODE bool has(const place& at) const {
+    return at.index == index && (bits & at.bit) != 0;
+  }
+};
 
 /// What one lane knows of an array's units. `Array` derives from it, and has
 ///
@@ -131,9 +146,13 @@ protected:
   /// True if the unit was valid before this launch: an ordinary load.
   ISTHMUS_PAGED_CODE bool settled(unit_number unit) const {
     const place at = place_of(unit);
-    const bool held = (machine_.settled(settled_ + at.index) & at.bit) != 0;
+    return (settled_around(at) & at.bit) != 0;
+  }
+  /// Bits of units that were, of the word with a unit's.
+  ISTHMUS_PAGED_CODE word settled_around(const place& at) const {
+    const word held = machine_.settled(settled_ + at.index);
 #ifdef ISTHMUS_PAGED_COUNTED
-    if (held) machine_.add(map_.counters + kHits, 1);
+    if ((held & at.bit) != 0) machine_.add(map_.counters + kHits, 1);
 #endif
     return held;
   }
@@ -233,7 +252,7 @@ public:
     this->check(i);
     const unit_number unit = this->unit_of(i);
     if (unit != dirty_) {
-      if (!all_held_ && unit != this->last_ && unit != before_) find(unit);
+      if (!all_held_ && unit != this->last_ && !knows(unit)) find(unit);
       note_store(machine_.together(paged::kNoting), unit, true);
       dirty_ = unit;
     }
@@ -274,22 +293,40 @@ private:
     return machine_.settled(map_.all_settled) != 0;
 #endif
   }
-  /// Loads of two arrays in turns look at two units in turns, and another one is stored to: each of
-  /// them is valid until the launch ends.
   ISTHMUS_PAGED_CODE void come_to(number i) {
     this->check(i);
     if (all_held_) return;
     const unit_number unit = this->unit_of(i);
-    if (unit == this->last_ || unit == before_ || unit == dirty_) return;
-    find(unit);
-    before_ = this->last_;
+    if (unit == this->last_) return;
+    if (!knows(unit)) find(unit);
     this->last_ = unit;
+  }
+  ISTHMUS_PAGED_CODE bool knows(unit_number unit) const {
+    const paged::place at = paged::place_of(unit);
+    return recent_.has(at) || earlier_.has(at) || unit == dirty_;
   }
   ISTHMUS_PAGED_CODE bool is_held(unit_number unit) const { return this->settled(unit); }
   ISTHMUS_PAGED_CODE void find(unit_number unit) {
-    if (!is_held(unit))
-      paged::make_valid(machine_, map_, machine_.together(paged::kEntering), unit, true,
-                        paged::kNeeded);
+    const paged::place at = paged::place_of(unit);
+    paged::word held = this->settled_around(at);
+    if ((held & at.bit) == 0)
+      held = paged::make_valid(machine_, map_, machine_.together(paged::kEntering), unit, true,
+                               paged::kNeeded);
+    remember(at, held);
+  }
+  /// Two words, because loads of two arrays in turns come to two places in turns.
+  ISTHMUS_PAGED_CODE void remember(const paged::place& at, paged::word held) {
+#ifdef ISTHMUS_PAGED_COUNTED
+    earlier_ = recent_;  // a unit that a lane comes to again is counted again
+    recent_ = {at.index, at.bit & held};
+#else
+    if (recent_.index != at.index) {
+      const paged::known_units before = recent_;
+      recent_ = earlier_.index == at.index ? earlier_ : paged::known_units{at.index, 0};
+      earlier_ = before;
+    }
+    recent_.bits |= held;
+#endif
   }
   ISTHMUS_PAGED_CODE void note_store(typename Machine::lanes mask, unit_number unit,
                                      bool stored) const {
@@ -297,7 +334,7 @@ private:
   }
 
   const bool all_held_;
-  unit_number before_ = paged::kNoUnit;  ///< that of the last one
+  paged::known_units recent_, earlier_;
 };
 
 }  // namespace isthmus

@@ -192,15 +192,17 @@ struct gpu_machine {
     *in_global(at) = value;
   }
   ISTHMUS_PAGED_CODE void note_in_place(const void*, number) const {}  // the emulated driver counts
-  /// Waits until `bit` is set, if `missing`. Another group of lanes sets it, and waits for nobody.
-  ISTHMUS_PAGED_CODE void await(lanes mask, bool missing, const word* at, word bit) const {
+  /// Waits until `bit` is set, if `missing`, and gives the word. Another group of lanes sets it, and
+  /// waits for nobody.
+  ISTHMUS_PAGED_CODE word await(lanes mask, bool missing, const word* at, word bit) const {
     // Few waits: those of a large unit's lanes would slow down who fetches it.
     for (unsigned pause_ns = 256; missing && (relaxed(at) & bit) == 0;) {
       __nanosleep(pause_ns);
       pause_ns = pause_ns < 2048 ? pause_ns * 2 : pause_ns;
     }
-    if (missing) acquire(at);
+    const word held = missing ? acquire(at) : 0;
     sync(mask);
+    return held;
   }
   template <typename T>
   ISTHMUS_PAGED_CODE T read(const T* at) const {

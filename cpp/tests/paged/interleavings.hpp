@@ -160,8 +160,8 @@ public:
   void set(Value* at, Value value) const {
     make({Kind::set, cell_of(at), std::uint32_t(value)});
   }
-  void await(lanes, bool missing, const word* at, word bit) const {
-    if (missing) make({Kind::await, cell_of(at), bit});
+  word await(lanes, bool missing, const word* at, word bit) const {
+    return missing ? make({Kind::await, cell_of(at), bit}) : 0;
   }
   Item read(const Item* at) const { return {make({Kind::read, item_of(at)})}; }
   void write(Item* at, Item item) const { make({Kind::write, item_of(at), item.value}); }

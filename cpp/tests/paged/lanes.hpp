@@ -150,9 +150,11 @@ public:
   void sync(lanes mask) const { warp_->exchange(mask, lane_, "sync", 0); }
 
   static word settled(const word* at) { return *at; }
-  void await(lanes mask, bool missing, const word* at, word bit) const {
+  word await(lanes mask, bool missing, const word* at, word bit) const {
     while (missing && (acquire(at) & bit) == 0) std::this_thread::yield();
+    const word held = missing ? acquire(at) : 0;
     sync(mask);
+    return held;
   }
   void fetch(const paged_map& map, lanes mask, lanes chosen, unit_number unit) const {
     copy(map, mask, chosen, unit, map.device, map.host);
