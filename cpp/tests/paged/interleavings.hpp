@@ -47,7 +47,8 @@ enum class Defect {
   evict_what_is_kept,     ///< an evicted unit stays valid
   evict_without_sending,  ///< what was stored to an evicted unit isn't written back
   free_a_frame_twice,     ///< two warps that sweep don't notice each other
-  forget_a_change         ///< that the host's memory was stored to isn't noted
+  forget_a_change,        ///< that the host's memory was stored to isn't noted
+  know_too_much           ///< who has waited for a unit takes all others for valid
 };
 
 /// Atomic operations on words, then plain accesses to words, then those of items.
@@ -161,7 +162,8 @@ public:
     make({Kind::set, cell_of(at), std::uint32_t(value)});
   }
   word await(lanes, bool missing, const word* at, word bit) const {
-    return missing ? make({Kind::await, cell_of(at), bit}) : 0;
+    const word held = missing ? make({Kind::await, cell_of(at), bit}) : 0;
+    return missing && defect_ == Defect::know_too_much ? ~word(0) : held;
   }
   Item read(const Item* at) const { return {make({Kind::read, item_of(at)})}; }
   void write(Item* at, Item item) const { make({Kind::write, item_of(at), item.value}); }

@@ -129,5 +129,14 @@ INSTANTIATE_TEST_SUITE_P(
                     std::pair{Defect::everybody_wins, "the host hasn't what was stored"},
                     std::pair{Defect::nobody_publishes, "all warps that haven't ended wait"}));
 
+TEST(UnitStates, AWarpThatTakesUnitsForValidWhichItHasNotSeenIsFound) {
+  const Scenario scenario{
+      .launches = {{.warps = {loads({0, 2}), loads({1})}, .loaded = {{100, 102}, {101}}}},
+      .host_after = {100, 101, 102, 103, 104, 105}};
+  expect_right(scenario);
+  EXPECT_TRUE(explore(scenario, Defect::know_too_much)
+                  .failures.contains("a warp loaded what isn't there"));
+}
+
 }  // namespace
 }  // namespace isthmus::exploration

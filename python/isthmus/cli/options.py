@@ -11,8 +11,8 @@ SuitesArgument = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[SUITE]...",
-        help="bandwidth, latency, alloc, pinned_vs_pageable, overlap, numa, multi, windows, host.  "
-        "[default: all]",
+        help="bandwidth, latency, alloc, pinned_vs_pageable, overlap, numa, multi, windows, host, "
+        "and paging, which only runs if it is named.  [default: all others]",
         show_default=False,
         autocompletion=complete_suites,
     ),
