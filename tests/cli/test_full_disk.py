@@ -60,7 +60,13 @@ def check_what_is_said(outcome: Outcome) -> None:
     assert "Traceback" not in outcome.err
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in {"bench", "sweep"} else pytest.mark.long)
+        for name in COMMANDS
+    ],
+)
 def test_a_full_disk_is_told_of_and_the_same_command_works_when_there_is_room(
     disk: Disk, invoke: Invoke, name: str
 ) -> None:

@@ -70,6 +70,7 @@ def test_the_format_is_asked_for_where_no_suffix_says_it(
     assert (in_a_folder / "page").read_bytes() == (in_a_folder / "report-aa.md").read_bytes()
 
 
+@pytest.mark.long
 def test_the_same_run_gives_the_same_bytes_in_another_process(
     invoke: Invoke, in_a_folder: Path, tmp_path: Path
 ) -> None:

@@ -82,7 +82,11 @@ def test_ctrl_c_while_the_program_loads_says_so_and_is_130(
 @pytest.mark.native
 @pytest.mark.parametrize(
     ("arguments", "name"),
-    [(arguments, name) for arguments, names in FOR_ONE_COMMAND.items() for name in names],
+    [
+        pytest.param(arguments, name, marks=pytest.mark.long if number else ())
+        for arguments, names in FOR_ONE_COMMAND.items()
+        for number, name in enumerate(names)
+    ],
     ids=lambda value: value if isinstance(value, str) else value[0],
 )
 def test_ctrl_c_while_a_command_loads_says_so_and_is_130(

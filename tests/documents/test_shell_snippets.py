@@ -94,6 +94,7 @@ def test_every_command_exists_and_has_the_options_that_are_shown(snippet: Snippe
         require_command(words)
 
 
+@pytest.mark.long
 @pytest.mark.native
 @pytest.mark.parametrize("snippet", snippets("sh"), ids=str)
 def test_a_command_that_takes_a_moment_runs_as_it_is(snippet: Snippet, tmp_path: Path) -> None:

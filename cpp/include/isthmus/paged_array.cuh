@@ -71,11 +71,11 @@ ISTHMUS_PAGED_APART word make_valid(const Machine machine, const Map& map,
                    (machine.or_relaxed(map.busy + at.index, at.bit) & at.bit) == 0;
   const auto chosen = machine.ballot(mask, won);
   if (chosen != 0) {
-    const auto held = map.fill(machine, mask, chosen, unit, how == kOverwritten);
+    const auto filled = map.fill(machine, mask, chosen, unit, how == kOverwritten);
     machine.sync(mask);
     if (won) machine.or_release(map.valid + at.index, at.bit);
     if (machine.lane() == machine.lowest(mask))
-      machine.add(map.counters + (how == kOverwritten ? kWhole : kFetched), machine.count(held));
+      machine.add(map.counters + (how == kOverwritten ? kWhole : kFetched), machine.count(filled));
     missing = missing && (chosen >> leader & 1U) == 0;
     machine.sync(mask);  // nobody waits before all has been published
     if (how == kNeeded) map.bring_along(machine, mask, chosen, unit);

@@ -20,6 +20,8 @@ pytest.importorskip("distributed", reason="isthmus[scale] is not installed")
 
 import yaml  # type: ignore[import-untyped]
 
+pytestmark = pytest.mark.long
+
 EXAMPLE = Path(__file__).parents[3] / "examples" / "fleet" / "dask_kubernetes.yaml"
 # Parts of it, by name.
 Spec = dict[str, Any]

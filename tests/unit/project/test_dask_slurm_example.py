@@ -16,6 +16,8 @@ pytest.importorskip("cryptography", reason="isthmus[scale] is not installed")
 pytest.importorskip("distributed", reason="isthmus[scale] is not installed")
 pytest.importorskip("dask_jobqueue", reason="dask-jobqueue is not installed")
 
+pytestmark = pytest.mark.long
+
 EXAMPLE = Path(__file__).parents[3] / "examples" / "fleet" / "dask_slurm.py"
 # A job is a process here, in a group of its own, with the number of that group.
 _SBATCH = """#!/bin/sh

@@ -44,6 +44,7 @@ def test_corpora_are_small() -> None:
     assert sum(sizes) < 200 << 10
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fuzzer", FUZZERS)
 def test_a_fuzzer_explains_itself(fuzzer: str) -> None:
     command = [sys.executable, str(FUZZ / "python" / f"{fuzzer}.py"), "--help"]

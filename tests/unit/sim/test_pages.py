@@ -19,7 +19,14 @@ if TYPE_CHECKING:  # only the tests marked native have it
 pytestmark = pytest.mark.native
 
 
-@pytest.mark.parametrize("kind", KINDS)
+# Those of the paper, and of drivers.
+_USUAL = {"whole_page", "single_range", "ranges", "bitmap", "tree"}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=() if kind in _USUAL else pytest.mark.long) for kind in KINDS],
+)
 @given(data=st.data())
 @settings(max_examples=150, deadline=None)
 def test_a_table_does_what_the_reference_model_does(kind: str, data: st.DataObject) -> None:

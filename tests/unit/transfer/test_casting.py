@@ -109,7 +109,13 @@ def device(memory: _native.DeviceMemory) -> OnDevice:
     return OnDevice(memory)
 
 
-@pytest.mark.parametrize(("to", "of"), PAIRS)
+@pytest.mark.parametrize(
+    ("to", "of"),
+    [
+        pytest.param(*pair, marks=() if {"float32", "int64"} & {*pair} else pytest.mark.long)
+        for pair in PAIRS
+    ],
+)
 def test_every_pair_of_types_gives_what_numpy_gives(
     transfers: isthmus.Transfers, device: OnDevice, to: str, of: str
 ) -> None:
