@@ -43,7 +43,10 @@ def attempt(node: str, outcome: Outcome = Outcome.TIMED_OUT) -> Attempt:
 
 
 @pytest.mark.parametrize("deviation", [0.002, 0.02, 0.1])
-@pytest.mark.parametrize("number", [4, 12, 24])
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(4, marks=pytest.mark.long), 12, pytest.param(24, marks=pytest.mark.long)],
+)
 def test_a_healthy_fleet_is_healthy_however_large_its_noise(deviation: float, number: int) -> None:
     """Hundreds of fleets are judged by benchmarks/fleet/check.py."""
     for seed in range(2):

@@ -39,7 +39,13 @@ def test_the_documents_have_a_kernel() -> None:
         "ISTHMUS_TEST_BUDGETED",
     ],
 )
-@pytest.mark.parametrize("name", sorted(_programs()))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long if name.startswith("benchmarks") else ())
+        for name in sorted(_programs())
+    ],
+)
 def test_kernels_on_paged_arrays_compile(name: str, definition: str) -> None:
     defined = f"#define {definition}\n" if definition else ""
     source = defined + isthmus.paged_header() + _programs()[name]

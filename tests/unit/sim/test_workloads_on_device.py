@@ -75,7 +75,7 @@ def test_every_kernel_file_is_compiled_here() -> None:
 @pytest.mark.parametrize("architecture", ["sm_75", pytest.param("sm_90", marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(one, marks=pytest.mark.long) if one in {"wp", "lib"} else one for one in ENTRIES],
+    [pytest.param(one, marks=() if one in {"bfs", "aes"} else pytest.mark.long) for one in ENTRIES],
 )
 def test_a_kernel_compiles_for_a_gpu(name: str, architecture: str) -> None:
     source = HEAD.format(kernel=KERNELS[name]) + "".join(

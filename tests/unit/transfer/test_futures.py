@@ -332,7 +332,13 @@ def inherited() -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "kept", ["future = copy()", "copy()", "isthmus.kept = copy()", "sys.kept = [copy()]"]
+    "kept",
+    [
+        "future = copy()",
+        "copy()",
+        pytest.param("isthmus.kept = copy()", marks=pytest.mark.long),
+        pytest.param("sys.kept = [copy()]", marks=pytest.mark.long),
+    ],
 )
 def test_the_interpreter_ends_in_peace_with_a_copy_under_way(kept: str) -> None:
     done = run_prepared(
