@@ -29,8 +29,7 @@ labelled = -LE long
 marked = -m 'not long'
 programs = .tests
 ctest = $(BIN)/ctest --test-dir $(build) -j $$(($(cores) + 1)) --output-on-failure $(labelled)
-# Behind the compiler and the tests in C++: most of those run one at a time, and would end long after the others.
-pytest = nice -n 5 $(BIN)/python -m pytest -n $(cores) --dist worksteal $(marked) $(ARGS)
+pytest = $(BIN)/python -m pytest -n $(cores) --dist worksteal $(marked) $(ARGS)
 # Of `make stress`: what the environment names, or else the emulated driver.
 driver_source := $(or $(ISTHMUS_DRIVER),emulated)
 # NVRTC must not be newer than the driver's CUDA: 580 is the first driver of CUDA 13.

@@ -65,10 +65,11 @@ def test_the_prolog_drains_slow_nodes_and_those_without_a_gpu_and_says_why(
     baseline = tmp_path / "baseline.json"
     measured = [*PROGRAM, "bench", *ONE.split(), "--device", "emulated", "--repeat", "3"]
     assert run_process([*measured, "-o", str(baseline)], NO_GPU).code == 0
-    # Of another profile is another machine, which a narrow link alone isn't.
+    # Of another profile is another machine, which a narrow link alone isn't. Half of the link is
+    # slower by 100 %, and a healthy node beside the compilers by less.
     prolog = script(
         tmp_path / "prolog.sh",
-        f'export ISTHMUS_BENCH="{ONE} --anyway --device $device"\n'
+        f'export ISTHMUS_BENCH="{ONE} --anyway --tolerance 60% --device $device"\n'
         f"export ISTHMUS={PROGRAMS / 'isthmus'} ISTHMUS_BASELINE={baseline}\n"
         f"exec {shlex.quote(str(EXAMPLES / 'slurm_prolog.sh'))}\n",
     )
