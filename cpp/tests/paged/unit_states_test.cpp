@@ -134,8 +134,8 @@ TEST(UnitStates, AWarpThatTakesUnitsForValidWhichItHasNotSeenIsFound) {
       .launches = {{.warps = {loads({0, 2}), loads({1})}, .loaded = {{100, 102}, {101}}}},
       .host_after = {100, 101, 102, 103, 104, 105}};
   expect_right(scenario);
-  EXPECT_TRUE(explore(scenario, Defect::know_too_much)
-                  .failures.contains("a warp loaded what isn't there"));
+  EXPECT_TRUE(
+      explore(scenario, Defect::know_too_much).failures.contains("a warp loaded what isn't there"));
 }
 
 }  // namespace
