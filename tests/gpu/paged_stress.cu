@@ -20,9 +20,9 @@ __device__ unsigned mixed(ull x) {
   return unsigned(x ^ x >> 33);
 }
 
-// Random loads and stores, by items and ranges. Items with even indices are never stored, and all lanes load them. Each
-// other item belongs to one lane, which stores it to `reference` too. Neighbours of a unit belong to
-// lanes of other blocks, so that all that is done to a unit is done at once.
+// Random loads and stores, by items and ranges. Items with even indices are never stored, and all
+// lanes load them. Each other item belongs to one lane, which stores it to `reference` too. Neighbours
+// of a unit belong to lanes of other blocks, so that all that is done to a unit is done at once.
 extern "C" __global__ void __launch_bounds__(1024)
     stress(const paged_map* map, unsigned* reference, ull seed, unsigned rounds, ull* wrong) {
   paged_array<unsigned> array(*map);

@@ -65,11 +65,10 @@ def test_the_prolog_drains_slow_nodes_and_those_without_a_gpu_and_says_why(
     baseline = tmp_path / "baseline.json"
     measured = [*PROGRAM, "bench", *ONE.split(), "--device", "emulated", "--repeat", "3"]
     assert run_process([*measured, "-o", str(baseline)], NO_GPU).code == 0
-    # Of another profile is another machine, which a narrow link alone isn't. Half of the link is
-    # slower by 100 %, and a healthy node beside the compilers by less.
+    # Of another profile is another machine, which a narrow link alone isn't.
     prolog = script(
         tmp_path / "prolog.sh",
-        f'export ISTHMUS_BENCH="{ONE} --anyway --tolerance 60% --device $device"\n'
+        f'export ISTHMUS_BENCH="{ONE} --anyway --device $device"\n'
         f"export ISTHMUS={PROGRAMS / 'isthmus'} ISTHMUS_BASELINE={baseline}\n"
         f"exec {shlex.quote(str(EXAMPLES / 'slurm_prolog.sh'))}\n",
     )
@@ -88,7 +87,7 @@ def test_the_prolog_drains_slow_nodes_and_those_without_a_gpu_and_says_why(
     assert half.startswith("half-link: isthmus: ")
     assert "1 slower" in half
     assert none == "no-gpu: isthmus: no device 'emulated:no-gpu': the driver has no device"
-    assert sorted(done.out.split()) == ["n1", "n2"]
+    assert sorted(done.out.split()) == ["n1", "n2"], done.err
 
 
 def test_a_job_measures_every_node_and_its_check_names_the_bad_ones(tmp_path: Path) -> None:
