@@ -10,6 +10,7 @@ void bind_driver(nanobind::module_& m);
 void bind_device(nanobind::module_& m);
 void bind_device_memory(nanobind::module_& m);
 void bind_device_tensor(nanobind::module_& m);
+void bind_taken_tensor(nanobind::module_& m);
 void bind_host(nanobind::module_& m);
 void bind_measure(nanobind::module_& m);
 void bind_measure_memory(nanobind::module_& m);

@@ -11,6 +11,7 @@ NB_MODULE(_native, m) {
   bind_device(m);
   bind_device_memory(m);
   bind_device_tensor(m);
+  bind_taken_tensor(m);
   bind_host(m);
   bind_measure(m);
   bind_measure_memory(m);

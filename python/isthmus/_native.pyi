@@ -177,6 +177,11 @@ def device_tensor(pointer: int, shape: Sequence[int], type_code: int, item_bits:
     Wrap device memory in a tensor with __dlpack__(), which keeps `owner` alive. Type codes are DLPack's; strides are in items, None is C order. UsageError: no tensor can have that shape, or those strides.
     """
 
+def free_tensor(exported: object) -> None:
+    """
+    Take over what a DLPack capsule holds, and let go of it while other Python threads run. ValueError: the capsule isn't DLPack's, or its tensor was taken before.
+    """
+
 class NumaNode:
     """One NUMA node of the host: CPUs and their local memory."""
 

@@ -4,6 +4,8 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 
 class Device:
     """A torch.device."""
@@ -27,16 +29,27 @@ class Device:
 class Tensor:
     """A tensor with a name."""
 
-    def __init__(self, name: str, device: Device, *, requires_grad: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        device: Device,
+        *,
+        requires_grad: bool = False,
+        array: Any = None,  # noqa: ANN401 - of NumPy
+    ) -> None:
         self.name = name
         self.device = device
         self.layout = "strided"
         self.is_quantized = False
         self.requires_grad = requires_grad
         self.used_in: list[str] = []
+        self.array = np.zeros(1) if array is None else array
 
-    def requires_grad_(self, required: bool) -> "Tensor":
-        self.requires_grad = required
+    def untyped_storage(self) -> SimpleNamespace:
+        return SimpleNamespace(nbytes=lambda: self.array.nbytes)
+
+    def requires_grad_(self) -> "Tensor":
+        self.requires_grad = True
         return self
 
     def record_stream(self, stream: "Stream") -> None:
@@ -72,6 +85,9 @@ class Torch:
     """
 
     strided = "strided"
+    utils = SimpleNamespace(
+        dlpack=SimpleNamespace(to_dlpack=lambda tensor: tensor.array.__dlpack__())
+    )
     device = Device
     Tensor = Tensor
     nn = SimpleNamespace(Parameter=type("Parameter", (), {}))

@@ -97,6 +97,18 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(way.param.path) + "_" + std::to_string(way.param.size_bytes);
     });
 
+TEST_F(FileCopy, AFileIsStagedWhereMemoryWouldTakeAnotherPath) {
+  constexpr std::size_t kStagedBytes = 256 * kKiB;
+  const Bytes memory(kStagedBytes, 1);
+  const MappedFile file(memory);
+  const auto path_of = [&](const std::byte* source, std::size_t size_bytes) {
+    return transfers().explain(to_pointer(device_), source, size_bytes, {}).path;
+  };
+  EXPECT_EQ(path_of(file.data(), kStagedBytes), CopyPath::staged);
+  EXPECT_NE(path_of(file.data(), kStagedBytes - 1), CopyPath::staged);
+  EXPECT_NE(path_of(bytes_of(memory), kStagedBytes), CopyPath::staged);
+}
+
 TEST_F(FileCopy, ALongUploadNamesTheBytesThatItCouldNotRead) {
   const Bytes sent = pattern(kLongBytes, 3);
   const MappedFile file(sent);

@@ -21,6 +21,10 @@ class _Failure:
 _END = object()
 
 
+def _nothing() -> None:
+    pass
+
+
 class _Thread:
     """
     The thread of one iteration, and what it shares with the consumer.
@@ -30,10 +34,16 @@ class _Thread:
     """
 
     def __init__(
-        self, source: Iterator[Any], prepare: Callable[[Any], Any], depth: int, name: str
+        self,
+        source: Iterator[Any],
+        prepare: Callable[[Any], Any],
+        clear: Callable[[], None],
+        depth: int,
+        name: str,
     ) -> None:
         self._source = source
         self._prepare = prepare
+        self._clear = clear
         self._free = threading.Semaphore(depth)
         self._ready: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._stopped = False
@@ -88,6 +98,7 @@ class _Thread:
         """Return None, or what ends this thread."""
         try:
             self._ready.put(self._prepare(next(self._source)))
+            self._clear()
         except StopIteration:
             return _END
         except BaseException as error:  # noqa: BLE001 - the consumer gets it
@@ -110,6 +121,7 @@ class Ahead(Generic[Item]):
         *,
         depth: int,
         name: str = "isthmus-ahead",
+        clear: Callable[[], None] = _nothing,
     ) -> None:
         """
         Begin to read.
@@ -119,11 +131,14 @@ class Ahead(Generic[Item]):
             prepare: Is called in the thread for each item.
             depth: How many items may be ready, or in preparation, at a time.
             name: The thread's.
+            clear: Is called in the thread after each item was given on, when the thread holds
+                nothing of what it was made of.
         """
         self._source = source
         self._prepare = prepare
         self._depth = depth
         self._name = name
+        self._clear = clear
         self._ended = False
         self._failed = False
         self._finalizer: Any = None
@@ -167,7 +182,7 @@ class Ahead(Generic[Item]):
             self._thread.stop()
 
     def _start(self) -> _Thread:
-        thread = _Thread(self._source, self._prepare, self._depth, self._name)
+        thread = _Thread(self._source, self._prepare, self._clear, self._depth, self._name)
         if self._finalizer is not None:
             self._finalizer.detach()
         # Also at the end of the process, while the source's libraries still work.

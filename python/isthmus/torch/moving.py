@@ -1,6 +1,6 @@
 """Moves tensors and modules between the host and GPUs: `isthmus.torch.to`."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from isthmus.torch.library import device_of, torch_module
 from isthmus.torch.nesting import changed
@@ -52,29 +52,60 @@ def copied(
     tensor: Any,  # noqa: ANN401 - of PyTorch
     device: Any,  # noqa: ANN401 - the same
     transfers: Transfers,
-    stream: int | None = None,
 ) -> Any:  # noqa: ANN401 - the same
     """
     Copy a plain tensor to newly allocated memory of a device; complete on return.
 
     Args:
+        tensor: As for `twin_of`.
+        device: A torch.device.
+        transfers: Make the copy, after the work in PyTorch's current stream.
+    """
+    twin = twin_of(tensor, device)
+    transfers.copy(twin.target, twin.source)
+    return twin.tensor
+
+
+class Twin(NamedTuple):
+    """
+    A tensor that has yet to be filled.
+
+    Attributes:
+        tensor: The new one.
+        target: What is to be filled: the new one, or its bytes.
+        source: What fills it.
+    """
+
+    tensor: Any
+    target: Any
+    source: Any
+
+
+def twin_of(tensor: Any, device: Any) -> Twin:  # noqa: ANN401 - of PyTorch
+    """
+    Allocate a tensor like a plain one on another device.
+
+    Each operation of PyTorch releases the GIL, and a thread that wants it back stops another one:
+    so only what a tensor needs is called.
+
+    Args:
         tensor: `is_plain`; on the host if the device is a GPU, on a GPU if it is the host.
         device: A torch.device.
-        transfers: Make the copy.
-        stream: The CUstream of the copy; None is PyTorch's current one.
     """
     torch = torch_module()
-    source = tensor.detach().resolve_conj().resolve_neg()
+    source = tensor.detach() if tensor.requires_grad else tensor
+    if source.dtype.is_complex:
+        source = source.resolve_conj()
+    if source.is_neg():
+        source = source.resolve_neg()
     target = torch.empty_like(source, device=device)
     if target.stride() != source.stride():  # the source has gaps
         source = source.contiguous()
         target = torch.empty(source.shape, dtype=source.dtype, device=device)
     if source.dtype.is_floating_point and source.dtype.itemsize == 1:
         # Not every version of PyTorch exports these by DLPack.
-        transfers.copy(target.view(torch.uint8), source.view(torch.uint8), stream=stream)
-    else:
-        transfers.copy(target, source, stream=stream)
-    return target
+        return Twin(target, target.view(torch.uint8), source.view(torch.uint8))
+    return Twin(target, target, source)
 
 
 def is_plain(tensor: Any) -> bool:  # noqa: ANN401 - of PyTorch

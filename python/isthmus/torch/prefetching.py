@@ -7,12 +7,16 @@ from typing import Any, Generic, TypeVar
 from isthmus.errors import UsageError
 from isthmus.ranges import part
 from isthmus.torch.ahead import Ahead
+from isthmus.torch.freeing import UsedTensors
 from isthmus.torch.library import device_of, torch_module
-from isthmus.torch.moving import copied, is_plain
+from isthmus.torch.moving import Twin, is_plain, twin_of
 from isthmus.torch.nesting import changed
 from isthmus.transfer.copying import default_transfers
 
 Batch = TypeVar("Batch")
+
+# Of threads.
+_NAME = "isthmus-prefetch"
 
 
 def prefetch(
@@ -25,9 +29,9 @@ def prefetch(
             ...
 
     A thread takes the batches from the loader, and copies their tensors in a stream of its own,
-    through pinned buffers that are reused; `pin_memory=True` isn't needed. The consumer's current
-    stream waits for a batch's copies, the CPU doesn't. A batch's memory is reused when the work
-    that was in the consumer's stream when the batch was dropped is complete.
+    through pinned buffers that are reused; `pin_memory=True` isn't needed. It frees their host
+    memory without the GIL. A batch is given when its copies are complete. Its memory is reused when
+    the work that was in the consumer's stream when the batch was dropped is complete.
 
     Args:
         loader: A DataLoader, or any iterable of batches: tensors in mappings, lists, tuples, named
@@ -94,7 +98,7 @@ class _Uploaded:
     Attributes:
         batch: What the consumer gets.
         tensors: Those of it that are on the device.
-        events: After these, all of it is there; none if nothing was copied.
+        events: What the loader made on a device is there after these; none if it made nothing there.
     """
 
     batch: Any
@@ -108,8 +112,12 @@ class Batches(Generic[Batch]):
     def __init__(self, batches: Iterator[Batch], device: Any, depth: int) -> None:  # noqa: ANN401
         """Begin to read and to upload."""
         self._device = device
-        upload = _as_it_is if device.type == "cpu" else _Uploader(device).upload
-        self._ahead = Ahead(batches, upload, depth=depth, name="isthmus-prefetch")
+        if device.type == "cpu":
+            self._ahead = Ahead(batches, _as_it_is, depth=depth, name=_NAME)
+        else:
+            uploader = _Uploader(device)
+            clear = uploader.used.free
+            self._ahead = Ahead(batches, uploader.upload, depth=depth, name=_NAME, clear=clear)
 
     def __iter__(self) -> "Batches[Batch]":
         """Give itself: it is an iterator."""
@@ -119,7 +127,7 @@ class Batches(Generic[Batch]):
         """Give the next batch; work in the current stream comes after its copies."""
         with part("prefetch: wait for a batch"):
             uploaded = next(self._ahead)
-        if uploaded.events:
+        if uploaded.tensors:
             stream = torch_module().cuda.current_stream(self._device)
             for event in uploaded.events:
                 stream.wait_event(event)
@@ -139,7 +147,12 @@ def _as_it_is(batch: Any) -> _Uploaded:  # noqa: ANN401
 
 
 class _Uploader:
-    """Copies batches to a device, in a stream of its own. Used by one thread."""
+    """
+    Copies batches to a device, in a stream of its own. Used by one thread.
+
+    Attributes:
+        used: The tensors on the host that were copied.
+    """
 
     def __init__(self, device: Any) -> None:  # noqa: ANN401 - a torch.device
         self._cuda = torch_module().cuda
@@ -147,11 +160,14 @@ class _Uploader:
         self._stream = self._cuda.Stream(device)
         self._transfers = default_transfers()
         self._tensors: list[Any] = []
+        # What is to be copied, and whether it requires gradients then.
+        self._twins: list[tuple[Twin, bool]] = []
         self._is_theirs = False
+        self.used = UsedTensors()
 
     def upload(self, batch: Any) -> _Uploaded:  # noqa: ANN401
-        """Copy a batch's tensors; complete on return, as the copies from pageable memory are."""
-        self._tensors = []
+        """Copy a batch's tensors; complete on return."""
+        self._tensors, self._twins = [], []
         self._is_theirs = False
         loaders_stream = self._cuda.current_stream(self._device)
         with (
@@ -159,13 +175,27 @@ class _Uploader:
             self._cuda.device(self._device),
             self._cuda.stream(self._stream),
         ):
-            uploaded = changed(batch, self._upload_tensor, "batch")
-        streams = [self._stream, *([loaders_stream] if self._is_theirs else [])]
+            uploaded = changed(batch, self._add_tensor, "batch")
+            self._copy()
         # The consumer alone decides how long the batch lives.
         tensors, self._tensors = self._tensors, []
+        streams = [loaders_stream, self._stream] if self._is_theirs else []
         return _Uploaded(uploaded, tensors, [stream.record_event() for stream in streams])
 
-    def _upload_tensor(self, tensor: Any, path: str) -> Any:  # noqa: ANN401
+    def _copy(self) -> None:
+        twins, self._twins = self._twins, []
+        if twins:
+            self._transfers.copy(
+                [twin.target for twin, _ in twins],
+                [twin.source for twin, _ in twins],
+                stream=self._stream.cuda_stream,
+            )
+        for twin, requires_grad in twins:
+            self.used.add(twin.source)
+            if requires_grad:
+                twin.tensor.requires_grad_()
+
+    def _add_tensor(self, tensor: Any, path: str) -> Any:  # noqa: ANN401
         if not is_plain(tensor):
             raise UsageError(
                 f"{path} is a {type(tensor).__name__} of layout {tensor.layout} on "
@@ -174,11 +204,12 @@ class _Uploader:
                 "move it yourself",
             )
         if tensor.device.type == "cpu":
-            uploaded = copied(tensor, self._device, self._transfers, self._stream.cuda_stream)
-            uploaded.requires_grad_(tensor.requires_grad)
+            twin = twin_of(tensor, self._device)
+            self._twins.append((twin, tensor.requires_grad))
+            found = twin.tensor
         else:
             # The loader made it on a device, in its own stream.
             self._is_theirs = True
-            uploaded = tensor.to(self._device)
-        self._tensors.append(uploaded)
-        return uploaded
+            found = tensor.to(self._device)
+        self._tensors.append(found)
+        return found

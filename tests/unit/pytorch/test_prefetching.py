@@ -2,10 +2,13 @@
 
 import gc
 import sys
+import threading
 import weakref
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import isthmus
@@ -13,6 +16,7 @@ import isthmus.torch
 from fakes.torch_streams import Device, Tensor, Torch
 from isthmus.errors import Unavailable, UsageError
 from isthmus.torch import prefetching
+from isthmus.torch.moving import Twin
 
 CPU, GPU = Device("cpu"), Device("cuda", 0)
 
@@ -21,13 +25,20 @@ CPU, GPU = Device("cpu"), Device("cuda", 0)
 def torch(monkeypatch: pytest.MonkeyPatch) -> Torch:
     fake = Torch()
     monkeypatch.setitem(sys.modules, "torch", fake)
-    monkeypatch.setattr(prefetching, "default_transfers", SimpleNamespace)
 
-    def copied(tensor: Tensor, device: Device, _transfers: object, stream: int) -> Tensor:
-        assert stream == Torch().cuda.Stream(device).cuda_stream, "in the stream of the uploads"
-        return Tensor(f"{tensor.name} there", device)
+    def copy(targets: list[Tensor], sources: list[Tensor], *, stream: int) -> None:
+        assert stream == Torch().cuda.Stream(GPU).cuda_stream, "in the stream of the uploads"
+        for target, source in zip(targets, sources, strict=True):
+            assert not target.requires_grad
+            target.name = f"{source.name} there"
+        fake.done.append(f"{len(targets)} copied")
 
-    monkeypatch.setattr(prefetching, "copied", copied)
+    def twin_of(source: Tensor, device: Device) -> Twin:
+        target = Tensor("not filled", device)
+        return Twin(target, target, source)
+
+    monkeypatch.setattr(prefetching, "default_transfers", lambda: SimpleNamespace(copy=copy))
+    monkeypatch.setattr(prefetching, "twin_of", twin_of)
     return fake
 
 
@@ -35,11 +46,18 @@ def batches(count: int) -> list[dict[str, Tensor]]:
     return [{"x": Tensor(f"x{i}", CPU), "y": Tensor(f"y{i}", CPU)} for i in range(count)]
 
 
-def test_batches_come_in_order_on_the_device_after_their_copies(torch: Torch) -> None:
+def large_tensor(freed: Callable[[], None]) -> Tensor:
+    """Make one of 1 MiB on the host that says when its memory is freed."""
+    array = np.zeros(1 << 20, np.uint8)
+    weakref.finalize(array, freed)
+    return Tensor("large", CPU, array=array)
+
+
+def test_batches_come_in_order_on_the_device_each_copied_by_one_call(torch: Torch) -> None:
     found = list(isthmus.torch.prefetch(batches(5), 0))
     assert [batch["x"].name for batch in found] == [f"x{i} there" for i in range(5)]
     assert all(batch["y"].device == GPU for batch in found)
-    assert torch.done == ["consumer waits for event of uploads"] * 5
+    assert torch.done == ["2 copied"] * 5
 
 
 def test_the_allocator_learns_which_stream_uses_the_memory(torch: Torch) -> None:
@@ -63,8 +81,8 @@ def test_what_the_loader_made_on_the_device_comes_after_the_loaders_work(torch: 
     (found,) = isthmus.torch.prefetch([[given]])
     assert found == [given]
     assert torch.done == [
-        "consumer waits for event of uploads",
         "consumer waits for event of consumer",  # where the loader worked
+        "consumer waits for event of uploads",
     ]
     assert given.used_in == ["consumer"]
 
@@ -76,6 +94,36 @@ def test_only_the_consumer_keeps_a_batch() -> None:
     gc.collect()
     assert watched() is None
     items.close()
+
+
+@pytest.mark.usefixtures("torch")
+def test_the_memory_of_a_large_tensor_is_freed_before_the_next_batch_is_asked_for() -> None:
+    freed = threading.Event()
+    by: list[str] = []
+
+    def note() -> None:
+        by.append(threading.current_thread().name)
+        freed.set()
+
+    def loader() -> Iterator[Tensor]:
+        yield large_tensor(note)
+        # The thread asks for this after it has freed the first.
+        assert freed.is_set()
+        yield Tensor("small", CPU)
+
+    assert [item.name for item in isthmus.torch.prefetch(loader())] == [
+        "large there",
+        "small there",
+    ]
+    assert by == ["isthmus-prefetch"]
+
+
+@pytest.mark.usefixtures("torch")
+def test_memory_that_somebody_else_holds_stays() -> None:
+    array = np.full(1 << 20, 5, np.uint8)
+    (found,) = isthmus.torch.prefetch([Tensor("large", CPU, array=array)])
+    assert found.name == "large there"
+    assert (array == 5).all()
 
 
 @pytest.mark.usefixtures("torch")

@@ -16,14 +16,15 @@ namespace {
 using KernelCopy = ssize_t (*)(pid_t, const iovec*, unsigned long, const iovec*, unsigned long,
                                unsigned long);
 
-/// The kernel's copy between this process's own memory and the range at `mapped`, as far as it
-/// gets. Returns -1 if it isn't allowed here.
-ssize_t copy_by_kernel(KernelCopy copy, std::byte* own, std::byte* mapped,
+/// The kernel's copy between two ranges of this process's own memory, as far as it gets. It touches
+/// the first as a program would, and takes the pages of the second one by one. Returns -1 if it
+/// isn't allowed here.
+ssize_t copy_by_kernel(KernelCopy copy, std::byte* touched, std::byte* taken,
                        std::size_t size_bytes) noexcept {
   std::size_t done = 0;
   while (done < size_bytes) {
-    const iovec here{own + done, size_bytes - done};
-    const iovec there{mapped + done, size_bytes - done};
+    const iovec here{touched + done, size_bytes - done};
+    const iovec there{taken + done, size_bytes - done};
     const ssize_t count = copy(getpid(), &here, 1, &there, 1, 0);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno != EFAULT) return -1;
@@ -55,10 +56,15 @@ bool is_for_the_cpu(ssize_t copied, const std::byte* mapped, std::size_t size_by
 
 }  // namespace
 
+// In both, the mapped file is what the kernel touches. Where threads work side by side, it takes
+// pages in turns, because the lock of a page table is one for 2 MiB of small pages; of huge pages,
+// such as slots have, it takes many at once. It can't take a device's pages: then the file's are.
+
 std::size_t copy_from_mapped_file(std::byte* target, const std::byte* source,
                                   std::size_t size_bytes) noexcept {
-  const ssize_t copied =
-      copy_by_kernel(process_vm_readv, target, const_cast<std::byte*>(source), size_bytes);
+  auto* const file = const_cast<std::byte*>(source);
+  ssize_t copied = copy_by_kernel(process_vm_writev, file, target, size_bytes);
+  if (copied == 0) copied = copy_by_kernel(process_vm_readv, target, file, size_bytes);
   if (is_for_the_cpu(copied, source, size_bytes, host::Access::read)) {
     std::memcpy(target, source, size_bytes);
     return size_bytes;
@@ -68,8 +74,9 @@ std::size_t copy_from_mapped_file(std::byte* target, const std::byte* source,
 
 std::size_t copy_to_mapped_file(std::byte* target, const std::byte* source,
                                 std::size_t size_bytes) noexcept {
-  const ssize_t copied =
-      copy_by_kernel(process_vm_writev, const_cast<std::byte*>(source), target, size_bytes);
+  auto* const memory = const_cast<std::byte*>(source);
+  ssize_t copied = copy_by_kernel(process_vm_readv, target, memory, size_bytes);
+  if (copied == 0) copied = copy_by_kernel(process_vm_writev, memory, target, size_bytes);
   if (is_for_the_cpu(copied, target, size_bytes, host::Access::write)) {
     std::memcpy(target, source, size_bytes);
     return size_bytes;
