@@ -56,16 +56,15 @@ class File:
 
     def write(self, value: int) -> None:
         """Let another process fill it."""
-        subprocess.run(
-            [sys.executable, "-c", WRITE, self.path, str(self.size_bytes), str(value)], check=True
-        )
+        command = [sys.executable, "-c", WRITE, self.path, str(self.size_bytes), str(value)]
+        subprocess.run(command, check=True)  # noqa: S603 - this file's own text
 
     def mapped(self, *, touched: bool) -> Any:  # noqa: ANN401 - of NumPy
         """Map it anew."""
         with self.path.open("r+b") as file:
             array = np.frombuffer(mmap.mmap(file.fileno(), self.size_bytes), np.uint8)
         if touched:
-            assert array[:: mmap.PAGESIZE].any()
+            array[:: mmap.PAGESIZE].max()
         return array
 
     def remove(self) -> None:

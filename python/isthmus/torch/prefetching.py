@@ -98,7 +98,7 @@ class _Uploaded:
     Attributes:
         batch: What the consumer gets.
         tensors: Those of it that are on the device.
-        events: What the loader made on a device is there after these; none if it made nothing there.
+        events: After these what the loader made on a device is there; none if it made nothing.
     """
 
     batch: Any
