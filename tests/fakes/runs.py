@@ -1,6 +1,7 @@
 """Runs with every kind of result in them, the same every time."""
 
 from datetime import UTC, datetime
+from functools import cache
 
 from fakes.session import FakeMeasurement, FakeSession, Watcher, usual, usual_window
 from isthmus.bench.demand import Demand, Limits
@@ -123,6 +124,11 @@ def _window_points() -> tuple[Point, ...]:
 
 def results(*, keep_samples: bool = False) -> list[Result]:
     """Passed, waived and failed ones; the last test is told that the device was lost."""
+    return list(_results(keep_samples=keep_samples))
+
+
+@cache
+def _results(*, keep_samples: bool) -> tuple[Result, ...]:
     order = [
         BY_NAME["host_to_device_memcpy_ce"],
         BY_NAME["host_to_device_memcpy_pageable"],
@@ -138,7 +144,7 @@ def results(*, keep_samples: bool = False) -> list[Result]:
     settings = RunSettings(budget_s=1.0, keep_samples=keep_samples)
     session = FakeSession(_answer, answer_window=_answer_window)
     found = run_points(session, [*_window_points(), *points], settings, Watcher()).results
-    return [*found, *crossovers(found)]
+    return (*found, *crossovers(found))
 
 
 def run(*, emulated: bool = False, interrupted: bool = False, keep_samples: bool = False) -> Run:

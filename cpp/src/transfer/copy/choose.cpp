@@ -28,13 +28,18 @@ bool is_staged_now(const Task& task, const Request& request) {
   return request.when == Return::source_free && task.uploads();
 }
 
-// Other paths carry it through a buffer of their own, which isn't pinned.
-// Source: benchmarks/transfer/README.md.
+// Other paths carry such memory through a buffer of their own, which isn't pinned. Source:
+// benchmarks/transfer/h100/mapped_files.json.
 constexpr std::size_t kMinStagedFileBytes = std::size_t{256} << 10U;
+constexpr std::size_t kMinStagedFileBytesByWindow = std::size_t{1} << 20U;
 
-/// True for memory of a mapped file that is long enough to be staged whatever else costs.
+/// True for memory of a mapped file that is long enough to be staged, whatever other memory costs.
+///
+/// plan        with the path of other memory
 bool is_staged_file(const Task& task, const Plan& plan) {
-  return task.ends.may_vanish() && task.ends.size_bytes >= kMinStagedFileBytes &&
+  const std::size_t min_bytes =
+      is_window(plan.path) ? kMinStagedFileBytesByWindow : kMinStagedFileBytes;
+  return task.ends.may_vanish() && task.ends.size_bytes >= min_bytes &&
          plan.device->obstacle(CopyPath::staged, task.crossing).empty();
 }
 
