@@ -74,7 +74,10 @@ def test_a_size_larger_than_memory_is_refused_before_anything_runs(
     assert saved_runs() == []
 
 
-@pytest.mark.parametrize("device", ["0", "GPU-00000000", "0000:01:00.0"])
+@pytest.mark.parametrize(
+    "device",
+    ["0", *(pytest.param(x, marks=pytest.mark.long) for x in ("GPU-00000000", "0000:01:00.0"))],
+)
 def test_a_gpu_that_is_not_there_exits_with_4(spawn: Invoke, device: str) -> None:
     refused(spawn("bench", "--device", device), 4, "no ", "--device emulated")
 
@@ -89,7 +92,7 @@ def test_a_driver_from_the_environment_that_is_not_there_exits_with_4(spawn: Inv
     refused(outcome, 4, "ISTHMUS_DRIVER=/no/such/libcuda.so.1", "--device emulated")
 
 
-@pytest.mark.parametrize("profile", ["no-gpu", "old-driver"])
+@pytest.mark.parametrize("profile", ["no-gpu", pytest.param("old-driver", marks=pytest.mark.long)])
 def test_an_emulated_machine_without_a_usable_gpu_exits_with_4_however_it_is_asked_for(
     spawn: Invoke, profile: str
 ) -> None:

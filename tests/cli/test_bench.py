@@ -258,7 +258,7 @@ def test_a_reader_that_leaves_early_is_no_failure(own_environment: Path) -> None
     assert list((own_environment / "data/isthmus/runs").iterdir())
 
 
-@pytest.mark.parametrize("redirection", [">/dev/full", ">&-"])
+@pytest.mark.parametrize("redirection", [">/dev/full", pytest.param(">&-", marks=pytest.mark.long)])
 def test_a_stdout_that_takes_nothing_costs_the_exit_code_not_the_run(
     shell: Shell, saved_runs: Callable[[], list[Path]], redirection: str
 ) -> None:
@@ -270,7 +270,9 @@ def test_a_stdout_that_takes_nothing_costs_the_exit_code_not_the_run(
     assert not load_run(saved).failed
 
 
-@pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-"])
+@pytest.mark.parametrize(
+    "redirection", ["2>/dev/full", pytest.param("2>&-", marks=pytest.mark.long)]
+)
 def test_a_stderr_that_takes_nothing_costs_nothing_and_stdout_stays_clean(
     shell: Shell, saved_runs: Callable[[], list[Path]], redirection: str
 ) -> None:

@@ -150,6 +150,7 @@ def test_a_file_s_name_decides_its_format(invoke: Invoke, tmp_path: Path, suffix
     assert outcome.err == f"written: {path}\n"
 
 
+@pytest.mark.long
 def test_theirs_and_ours_are_drawn(invoke: Invoke, tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
     outcome = invoke(

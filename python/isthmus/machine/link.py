@@ -48,7 +48,7 @@ def read_link(
     pci_address: str,
     load: Callable[[], None] | None = None,
     library: Any = None,  # noqa: ANN401 - a module
-    settle_seconds: float = _SETTLE_SECONDS,
+    settle_seconds: float | None = None,
 ) -> LinkFacts:
     """
     Read link and clocks.
@@ -58,9 +58,10 @@ def read_link(
         load: Keeps the link busy for `LOAD_CALL_SECONDS`, and is called again until all is read;
             None reads the link as it is.
         library: The module `pynvml`, or one that looks like it.
-        settle_seconds: How long the load runs before anything is read.
+        settle_seconds: How long the load runs before anything is read; None: 0.4 s.
     """
-    with Nvml(pci_address, library) as nvml, _under(load, settle_seconds) as failures:
+    settle = _SETTLE_SECONDS if settle_seconds is None else settle_seconds
+    with Nvml(pci_address, library) as nvml, _under(load, settle) as failures:
         link = _read_link(nvml)
         state = _read_state(nvml)
         version = nvml.quietly(lambda library: library.nvmlSystemGetDriverVersion())

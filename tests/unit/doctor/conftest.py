@@ -18,6 +18,12 @@ GIB = 1 << 30
 CLEAN = AerCounts(correctable=0, nonfatal=0, fatal=0)
 
 
+@pytest.fixture(autouse=True)
+def links_that_settle_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read the emulated link after a moment of load: nothing about it changes later."""
+    monkeypatch.setattr("isthmus.machine.link._SETTLE_SECONDS", 0.01)
+
+
 @pytest.fixture
 def driver() -> Driver:
     return Driver(version=13000, path="/usr/lib/libcuda.so.1", release="580.95.05", num_devices=1)

@@ -239,7 +239,13 @@ def dated(text: str, ahead: timedelta) -> str:
 
 
 @pytest.mark.parametrize(
-    ("hours", "said"), [(1.0, "ahead of"), (-2.0, "behind"), (0.0, ""), (0.01, "")]
+    ("hours", "said"),
+    [
+        (1.0, "ahead of"),
+        pytest.param(-2.0, "behind", marks=pytest.mark.long),
+        pytest.param(0.0, "", marks=pytest.mark.long),
+        (0.01, ""),
+    ],
 )
 def test_a_clock_that_differs_is_said_once_and_the_runs_are_kept(
     tmp_path: Path, hours: float, said: str

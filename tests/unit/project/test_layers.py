@@ -73,7 +73,6 @@ MAY_NOT_IMPORT = {
         "pinned",
         "safetensors",
         "pt",
-        "torch",
     },
 }
 

@@ -192,7 +192,7 @@ def test_numbers_are_drawn_in_the_unit_of_their_axis() -> None:
     assert any(value == pytest.approx((result.median or 0) / 1e9) for value in drawn)
 
 
-@pytest.mark.parametrize("emulated", [True, False])
+@pytest.mark.parametrize("emulated", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_every_picture_of_an_emulated_run_says_so(emulated: bool) -> None:
     for chart in charts(runs.run(emulated=emulated)).values():
         assert ("EMULATED" in chart.to_dict()["title"]["subtitle"]) == emulated

@@ -59,11 +59,13 @@ def with_array(path: Path, old: list[int], new: list[int], dtype: type) -> Path:
     [
         ([0, 3, 6], [0x40000000, 3, 6]),
         ([0, 3, 6], [0, 0x7FFFFFF0, 6]),
-        ([0, 3, 6], [0, 3, 0x7FFFFFF0]),
-        ([0, 3, 6], [0, 3, -8]),
+        pytest.param([0, 3, 6], [0, 3, 0x7FFFFFF0], marks=pytest.mark.long),
+        pytest.param([0, 3, 6], [0, 3, -8], marks=pytest.mark.long),
         ([0, 2, 3, 3, 5, 6, 6], [0, 2, 3, 3, 5, 6, 0x7FFFFFFF]),
-        ([0, 2, 3, 3, 5, 6, 6], [0, -2000000000, 3, 3, 5, 6, 6]),
-        ([0, 2, 3, 3, 5, 6, 6], [-1, 2, 3, 3, 5, 6, 6]),
+        pytest.param(
+            [0, 2, 3, 3, 5, 6, 6], [0, -2000000000, 3, 3, 5, 6, 6], marks=pytest.mark.long
+        ),
+        pytest.param([0, 2, 3, 3, 5, 6, 6], [-1, 2, 3, 3, 5, 6, 6], marks=pytest.mark.long),
     ],
 )
 def test_offsets_that_point_anywhere_are_refused(

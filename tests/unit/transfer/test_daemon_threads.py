@@ -58,8 +58,8 @@ _IN_A_LOOP = {
 
 # Each starts three processes.
 _LONG = {
-    *("small copies", "long copies", "waiting for copies", "strided copies"),
-    *("refused copies", "allocations", "measuring"),
+    *("small copies", "long copies", "waiting for copies", "strided copies", "pinned memory"),
+    *("refused copies", "allocations", "measuring", "asynchronous copies", "windows"),
 }
 
 

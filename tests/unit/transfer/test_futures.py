@@ -335,7 +335,7 @@ def inherited() -> list[str]:
     "kept",
     [
         "future = copy()",
-        "copy()",
+        pytest.param("copy()", marks=pytest.mark.long),
         pytest.param("isthmus.kept = copy()", marks=pytest.mark.long),
         pytest.param("sys.kept = [copy()]", marks=pytest.mark.long),
     ],
@@ -354,7 +354,10 @@ def test_the_interpreter_ends_in_peace_with_a_copy_under_way(kept: str) -> None:
     assert (done.code, done.out) == (0, "end\n")
 
 
-@pytest.mark.parametrize("target", ["target", "isthmus.pinned.empty(1 << 20, 'u1')"])
+@pytest.mark.parametrize(
+    "target",
+    ["target", pytest.param("isthmus.pinned.empty(1 << 20, 'u1')", marks=pytest.mark.long)],
+)
 def test_the_interpreter_ends_also_if_a_kept_copy_never_does(target: str) -> None:
     done = run_prepared(
         f"""
