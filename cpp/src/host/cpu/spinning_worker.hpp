@@ -127,7 +127,12 @@ private:
       num_spins_.store(num_spins_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
       const auto now = std::chrono::steady_clock::now();
       const bool held = stay_awake_ != nullptr && stay_awake_->load(std::memory_order_relaxed);
-      if (held) end = now + spin_time_;
+      if (held) {
+        end = now + spin_time_;
+        // What it is held for may be the work of a thread that waits for this core. The kernel
+        // wouldn't run that one for milliseconds.
+        std::this_thread::yield();
+      }
       spins_on = held || now < end;
     }
     return false;

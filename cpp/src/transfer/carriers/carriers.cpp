@@ -16,7 +16,7 @@ constexpr double kSecondsPerNs = 1e-9;
 /// Without a prediction there may be nothing to predict: the copy crosses no link.
 double predicted_seconds(const Plan& plan, const Crossing& crossing) {
   if (plan.predicted_seconds != Plan::kNotPredicted) return plan.predicted_seconds;
-  return is_window(plan.path) ? plan.device->seconds(plan.path, crossing) : 0;
+  return is_window(plan.path) ? plan.device->predicted(plan.path, crossing) : 0;
 }
 
 }  // namespace
@@ -75,7 +75,8 @@ void Carriers::carry_timed(const Plan& plan, const Request& request, std::uint32
   const double predicted = predicted_seconds(plan, crossing);
   statistics_.time(plan.path, seconds, predicted, num_copies);
   // Copies without a prediction, such as those of managed memory, have other costs.
-  if (crossing.after_pause && predicted > 0) plan.device->learn(plan.path, crossing, seconds);
+  const bool is_single = plan.pieces == nullptr;
+  if (predicted > 0 && is_single) plan.device->learn(plan.path, crossing, seconds);
 }
 
 std::shared_ptr<PendingCopy> Carriers::begin(const Plan& plan, const Request& request) {

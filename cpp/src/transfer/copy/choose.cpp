@@ -71,7 +71,7 @@ Plan choose_named(const Task& task, CopyPath path, Plan plan) {
       throw Unavailable(name, "the host's memory is pinned already", "pageable memory");
   }
   if (plan.device != nullptr)
-    plan.predicted_seconds = plan.device->seconds(plan.path, task.crossing);
+    plan.predicted_seconds = plan.device->predicted(plan.path, task.crossing);
   return plan;
 }
 
@@ -101,10 +101,10 @@ Plan Chooser::choose(const Task& task, const Request& request) const {
   plan.profile = plan.device->profile();
   const Choice best = plan.device->best(task.crossing, is_staged_now(task, request));
   plan.path = best.path;
-  plan.predicted_seconds = best.seconds;
+  plan.predicted_seconds = plan.device->predicted(best, task.crossing);
   if (is_staged_file(task, plan)) {
     plan.path = CopyPath::staged;
-    plan.predicted_seconds = plan.device->seconds(CopyPath::staged, task.crossing);
+    plan.predicted_seconds = plan.device->predicted(plan.path, task.crossing);
   }
   return plan;
 }
@@ -120,14 +120,14 @@ Plan Chooser::ready(const Task& task, const Request& request) {
     return plan;
   }
   const Choice second = plan.device->best(task.crossing, true);
-  plan.window =
-      windows_.earn(task.device_range(), task.device_address(), task.ends.size_bytes,
-                    second.seconds - plan.predicted_seconds, plan.device->window_opening_seconds());
+  plan.window = windows_.earn(task.device_range(), task.device_address(), task.ends.size_bytes,
+                              second.seconds - plan.device->seconds(plan.path, task.crossing),
+                              plan.device->window_opening_seconds());
   plan.opens_window = plan.window != nullptr;
   if (plan.window != nullptr) return plan;
   plan.profile = nullptr;
   plan.path = second.path;
-  plan.predicted_seconds = second.seconds;
+  plan.predicted_seconds = plan.device->predicted(second, task.crossing);
   return plan;
 }
 

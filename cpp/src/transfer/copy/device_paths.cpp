@@ -1,6 +1,7 @@
 #include "transfer/copy/device_paths.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -23,6 +24,8 @@ constexpr double kMaxCpuTimes = 2;
 // three tell the program's rhythm. One that was interrupted doesn't count for more than kMaxShare.
 constexpr float kLearned = 0.25F;
 constexpr float kMaxShare = 3;
+// Nor does it count for more than so many times what the copies before it took.
+constexpr float kMaxStep = 2;
 // The shares of paths that aren't taken return to 1, so that they are tried again some time.
 constexpr float kForgotten = 1.0F / 64;
 // Where a pause costs less than this, copies tell nothing about it.
@@ -77,6 +80,7 @@ void DevicePaths::use(const std::shared_ptr<const Profile>& profile) {
     profile_.store(profile.get(), std::memory_order_release);
   }
   for (auto& share : pause_shares_) share.store(1, std::memory_order_relaxed);
+  for (auto& ratio : ratios_) ratio.store(1, std::memory_order_relaxed);
   ring_.use_threads(profile->ring_threads());
   find_window_limits(Direction::host_to_device);
   find_window_limits(Direction::device_to_host);
@@ -154,7 +158,28 @@ double DevicePaths::pause_seconds(const Profile& profile, CopyPath path,
   return share * profile.pause_seconds(path, crossing.direction, crossing.host_kind);
 }
 
+std::size_t DevicePaths::ratio_of(CopyPath path, const Crossing& crossing) noexcept {
+  const auto doublings = static_cast<std::size_t>(std::bit_width(crossing.size_bytes));
+  const std::size_t of_size = std::min(doublings, kNumDoublings - 1);
+  return (way_of(path, crossing) * kNumDoublings + of_size) * 2 + (crossing.after_pause ? 1 : 0);
+}
+
+double DevicePaths::predicted(const Choice& choice, const Crossing& crossing) const noexcept {
+  return choice.seconds * ratios_[ratio_of(choice.path, crossing)].load(std::memory_order_relaxed);
+}
+
 void DevicePaths::learn(CopyPath path, const Crossing& crossing, double seconds) noexcept {
+  const double expected = this->seconds(path, crossing);
+  if (expected <= 0) return;
+  std::atomic<float>& ratio = ratios_[ratio_of(path, crossing)];
+  const float before = ratio.load(std::memory_order_relaxed);
+  const auto seen = static_cast<float>(seconds / expected);
+  const float counted = std::clamp(seen, before / kMaxStep, before * kMaxStep);
+  ratio.store(before + kLearned * (counted - before), std::memory_order_relaxed);
+  if (crossing.after_pause) learn_pause(path, crossing, seconds);
+}
+
+void DevicePaths::learn_pause(CopyPath path, const Crossing& crossing, double seconds) noexcept {
   const Profile& current = *profile();
   const CostCurve* const curve = current.curve(path, crossing.direction, crossing.host_kind);
   const double pause = current.pause_seconds(path, crossing.direction, crossing.host_kind);

@@ -52,9 +52,15 @@ public:
   std::vector<PathCost> costs(const Crossing& crossing) const;
   /// Predicted seconds of one path; 0 if it has no curve.
   double seconds(CopyPath path, const Crossing& crossing) const;
-  /// Tells what a copy after a pause took. Pauses differ: a program may spin, sleep or run kernels,
-  /// and other programs use the caches. So each path's share of what the profile says of pauses
-  /// follows what was seen, in later predictions and choices.
+  /// The same for a copy that is to be made, as far as copies of about this size told by learn()
+  /// what they take in this program. Choices don't use it: a path that isn't taken tells nothing.
+  double predicted(const Choice& choice, const Crossing& crossing) const noexcept;
+  double predicted(CopyPath path, const Crossing& crossing) const {
+    return predicted({path, seconds(path, crossing)}, crossing);
+  }
+  /// Tells what a copy took. Programs differ from `isthmus profile`: caches and threads are in
+  /// another state. After a pause each path's share of what the profile says of pauses also follows
+  /// what was seen, in later choices: a program may spin, sleep or run kernels.
   void learn(CopyPath path, const Crossing& crossing, double seconds) noexcept;
   /// Why a path can't be taken; empty if it can.
   std::string obstacle(CopyPath path, const Crossing& crossing) const;
@@ -96,6 +102,9 @@ public:
   void trim();
 
 private:
+  /// Of sizes: longer copies count as of the last.
+  static constexpr std::size_t kNumDoublings = 36;
+
   struct Until {
     std::atomic<std::size_t> window_bytes{0};
     std::atomic<std::size_t> threads_bytes{0};
@@ -121,6 +130,9 @@ private:
   static std::size_t way_of(CopyPath path, const Crossing& crossing) noexcept {
     return Profile::way_of(path, crossing.direction, crossing.host_kind);
   }
+  /// The index in ratios_ of copies of about this size, after a pause or not.
+  static std::size_t ratio_of(CopyPath path, const Crossing& crossing) noexcept;
+  void learn_pause(CopyPath path, const Crossing& crossing, double seconds) noexcept;
   void give_up_ring(const std::string& why);
 
   Context context_;
@@ -134,6 +146,8 @@ private:
   std::array<Until, 2> until_;
   /// Of each way: how much of the profile's pause_seconds() copies took lately.
   std::array<std::atomic<float>, Profile::kNumWays> pause_shares_;
+  /// Of each way, doubling of sizes, and rhythm: what copies took lately over seconds().
+  std::array<std::atomic<float>, Profile::kNumWays * kNumDoublings * 2> ratios_;
   std::atomic<bool> ring_given_up_{false};
   std::string why_ring_given_up_;
   std::array<std::atomic<std::size_t>, 2> at_once_bytes_{};

@@ -37,6 +37,9 @@ constexpr std::size_t kMinDemotedBytes = std::size_t{32} << 20U;
 constexpr int kMaxStreamingThreads = 6;
 // A thread is woken for at least so many parts: fewer take less time than waking it.
 constexpr std::size_t kMinParts = 2;
+// Of a download, whose threads wait for the link most of the time: 1 MiB by six threads took 3.3
+// times the CPU time of the driver's copy. Source: benchmarks/rhythms/h100/now.json.
+constexpr std::size_t kMinDownloadParts = 5;
 // The longest piece is at most this many times as long as an upload's last pieces. Those are copied
 // while others cross, unless memory is slower than the link: then the link idles only for the last
 // one.
@@ -128,20 +131,22 @@ void StagingRing::WorkerPool::require_own_process() const {
   isthmus::require_own_process(process_, "this staging ring");
 }
 
-int StagingRing::WorkerPool::threads_for(std::size_t size_bytes, int most) const noexcept {
-  const std::size_t num_shares = size_bytes / (kMinParts * settings.min_part_bytes);
+int StagingRing::WorkerPool::threads_for(std::size_t size_bytes, std::size_t min_parts,
+                                         int most) const noexcept {
+  const std::size_t num_shares = size_bytes / (min_parts * settings.min_part_bytes);
   return static_cast<int>(std::clamp<std::size_t>(num_shares, 1, static_cast<std::size_t>(most)));
 }
 
 int StagingRing::WorkerPool::upload_threads(std::size_t size_bytes) const noexcept {
   const int most = max_upload_threads_.load(std::memory_order_relaxed);
   const bool fewer = settings.num_threads == 0 && size_bytes < kMinDemotedBytes;
-  return threads_for(size_bytes, fewer ? std::min(most, kMaxStreamingThreads) : most);
+  return threads_for(size_bytes, kMinParts, fewer ? std::min(most, kMaxStreamingThreads) : most);
 }
 
 int StagingRing::WorkerPool::download_threads(std::size_t size_bytes, bool fresh) const noexcept {
   const int most = max_download_threads_.load(std::memory_order_relaxed);
-  return threads_for(size_bytes, fresh ? std::max(most, max_fresh_threads) : most);
+  if (fresh) return threads_for(size_bytes, kMinParts, std::max(most, max_fresh_threads));
+  return threads_for(size_bytes, kMinDownloadParts, most);
 }
 
 int StagingRing::WorkerPool::num_threads() const noexcept {

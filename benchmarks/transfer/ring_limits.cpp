@@ -1,0 +1,263 @@
+// How soon can pageable memory be on the device? What the threads take to copy it into pinned slots,
+// what the link takes, and what both take at once, beside the staging ring, as JSON.
+//
+//   ring_limits [OPTION=LIST]...     ring_limits size_mib=64 threads=14 pause_us=0,3000
+//
+// OPTION     default
+// size_mib   64,256,1024
+// threads    6,10,14         that fill, including the caller's; the ring uses as many
+// pause_us   0,3000          of the calling thread, asleep, before each measurement
+// rounds     9               all ways take turns; the medians count
+//
+// way        what
+// link       the driver's blocking copy from pinned memory
+// fill       the threads copy pageable memory into other pinned memory; the link is idle
+// both       the same, begun at the same moment as a copy from pinned memory. `fill_seconds` and
+//            `link_seconds` are when each was done. No upload of pageable memory through pinned
+//            memory is quicker than the later of the two, since each byte must take both ways
+// ring       the staging ring's upload
+//
+// Threads and ring fill slots of 16 MiB, four in turn, in parts of 256 KiB. Without a pause the
+// threads spin until the next measurement; before a pause of more than 100 us they fall asleep, as
+// the ring's do. The device is the first one of $ISTHMUS_DRIVER.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "device/buffers.hpp"
+#include "device/stream.hpp"
+#include "host/cpu/clock.hpp"
+#include "host/memory/pageable_buffer.hpp"
+#include "host/memory/pattern.hpp"
+#include "rounds.hpp"
+#include "rows.hpp"
+#include "transfer/staging/host_copy.hpp"
+#include "transfer/staging/staging_ring.hpp"
+
+namespace {
+
+using isthmus::host::steady_ns;
+using isthmus::transfer::SlotStores;
+using isthmus::transfer::StagingRing;
+
+constexpr std::size_t kMiB = std::size_t{1} << 20U;
+constexpr std::size_t kPartBytes = kMiB / 4;
+constexpr std::size_t kSlotsBytes = 64 * kMiB;
+constexpr std::int64_t kSpinNs = 100'000;
+
+double seconds_since(std::int64_t begun_ns) {
+  return static_cast<double>(steady_ns() - begun_ns) * 1e-9;
+}
+
+using Options = std::map<std::string, std::vector<std::size_t>>;
+
+Options parsed(int argc, char** argv) {
+  Options options{{"size_mib", {64, 256, 1024}},
+                  {"threads", {6, 10, 14}},
+                  {"pause_us", {0, 3000}},
+                  {"rounds", {9}}};
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const std::size_t equals = word.find('=');
+    const auto known = options.find(word.substr(0, equals));
+    if (equals == std::string::npos || known == options.end())
+      throw std::invalid_argument("unknown option " + word);
+    known->second.clear();
+    std::istringstream rest(word.substr(equals + 1));
+    for (std::string part; std::getline(rest, part, ',');)
+      known->second.push_back(std::stoul(part));
+  }
+  return options;
+}
+
+/// Threads that fill pinned slots together. The caller is one of them.
+class Fillers {
+public:
+  Fillers(std::size_t num_threads, std::byte* slots) : slots_(slots) {
+    for (std::size_t i = 1; i < num_threads; ++i) threads_.emplace_back([this] { work(); });
+  }
+  ~Fillers() {
+    is_over_ = true;
+    begin();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Fillers(const Fillers&) = delete;
+  Fillers& operator=(const Fillers&) = delete;
+
+  void fill(const std::byte* source, std::size_t size_bytes) {
+    source_ = source;
+    num_parts_ = size_bytes / kPartBytes;
+    next_part_ = 0;
+    num_done_ = 0;
+    begin();
+    copy_parts();
+    while (num_done_ < num_parts_) isthmus::host::steady_ns();
+  }
+
+private:
+  void begin() {
+    turn_.fetch_add(1);
+    turn_.notify_all();
+  }
+  void work() {
+    for (std::uint32_t seen = 0;;) {
+      const std::int64_t begun_ns = steady_ns();
+      while (turn_ == seen && steady_ns() - begun_ns < kSpinNs) continue;
+      turn_.wait(seen);
+      ++seen;
+      if (is_over_) return;
+      copy_parts();
+    }
+  }
+  void copy_parts() {
+    for (std::size_t part = next_part_++; part < num_parts_; part = next_part_++) {
+      const std::size_t first = part * kPartBytes;
+      copy_by(SlotStores::demoted, slots_ + first % kSlotsBytes, source_ + first, kPartBytes);
+      ++num_done_;
+    }
+  }
+
+  std::byte* slots_;
+  const std::byte* source_ = nullptr;
+  std::size_t num_parts_ = 0;
+  std::atomic<std::size_t> next_part_{0};
+  std::atomic<std::size_t> num_done_{0};
+  std::atomic<std::uint32_t> turn_{0};
+  std::atomic<bool> is_over_{false};
+  std::vector<std::thread> threads_;
+};
+
+/// Times of one way: the whole, and of `both` its halves.
+struct Found {
+  std::vector<double> seconds;
+  std::vector<double> fill_seconds;
+  std::vector<double> link_seconds;
+};
+
+class Bench {
+public:
+  explicit Bench(std::size_t max_bytes)
+      : context_(isthmus::Context::retain(isthmus::Driver::open(), 0)),
+        current_(context_),
+        stream_(context_),
+        device_(context_, max_bytes),
+        pageable_(max_bytes),
+        pinned_(context_, max_bytes),
+        slots_(context_, kSlotsBytes) {
+    isthmus::host::fill_pattern(pageable_.data(), max_bytes, 1);
+    isthmus::host::fill_pattern(pinned_.data(), max_bytes, 1);
+  }
+
+  bool emulated() const { return context_.driver().emulated(); }
+  std::vector<Row> measure(std::size_t size_bytes, std::size_t num_threads,
+                           std::chrono::microseconds pause, std::size_t num_rounds);
+
+private:
+  void copy_pinned(std::size_t size_bytes) {
+    context_.driver().call(isthmus::symbol::memcpy_htod)(device_.pointer(), pinned_.data(),
+                                                         size_bytes);
+  }
+  void fill_beside_link(Fillers& fillers, std::size_t size_bytes, Found& found);
+
+  isthmus::Context context_;
+  isthmus::CurrentContext current_;
+  isthmus::Stream stream_;
+  isthmus::DeviceBuffer device_;
+  isthmus::host::PageableBuffer pageable_;
+  isthmus::PinnedBuffer pinned_;
+  isthmus::PinnedBuffer slots_;
+};
+
+void Bench::fill_beside_link(Fillers& fillers, std::size_t size_bytes, Found& found) {
+  const std::int64_t begun_ns = steady_ns();
+  std::thread waiting;
+  context_.driver().call(isthmus::symbol::memcpy_htod_async)(device_.pointer(), pinned_.data(),
+                                                             size_bytes, stream_.handle());
+  double link_seconds = 0;
+  waiting = std::thread([&] {
+    const isthmus::CurrentContext current(context_);
+    stream_.synchronize();
+    link_seconds = seconds_since(begun_ns);
+  });
+  fillers.fill(pageable_.data(), size_bytes);
+  found.fill_seconds.push_back(seconds_since(begun_ns));
+  waiting.join();
+  found.link_seconds.push_back(link_seconds);
+  found.seconds.push_back(std::max(link_seconds, found.fill_seconds.back()));
+}
+
+std::vector<Row> Bench::measure(std::size_t size_bytes, std::size_t num_threads,
+                                std::chrono::microseconds pause, std::size_t num_rounds) {
+  isthmus::transfer::RingSettings settings;
+  settings.num_threads = static_cast<int>(num_threads);
+  StagingRing ring(context_, settings);
+  Fillers fillers(num_threads, slots_.data());
+  std::map<std::string, Found> all;
+  const std::map<std::string, std::function<void()>> ways{
+      {"link", [&] { copy_pinned(size_bytes); }},
+      {"fill", [&] { fillers.fill(pageable_.data(), size_bytes); }},
+      {"ring", [&] { ring.upload(device_.pointer(), pageable_.data(), size_bytes, nullptr); }}};
+  for (std::size_t round = 0; round <= num_rounds; ++round) {
+    for (const auto& [name, run] : ways) {
+      run();  // so that its threads are awake if there is no pause
+      std::this_thread::sleep_for(pause);
+      all[name].seconds.push_back(seconds_of(run, 1));
+    }
+    fillers.fill(pageable_.data(), size_bytes);
+    std::this_thread::sleep_for(pause);
+    fill_beside_link(fillers, size_bytes, all["both"]);
+    if (round == 0) all.clear();  // the warm-up
+  }
+  const double link = median(all["link"].seconds);
+  std::vector<Row> rows;
+  for (const auto& [name, found] : all) {
+    Row row;
+    row.add("way", name)
+        .add("bytes", size_bytes)
+        .add("threads", num_threads)
+        .add("pause_us", static_cast<std::size_t>(pause.count()))
+        .add("seconds", median(found.seconds))
+        .add("of_pinned", link / median(found.seconds));
+    if (name == "both")
+      row.add("fill_seconds", median(found.fill_seconds))
+          .add("link_seconds", median(found.link_seconds));
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+void run(const Options& options) {
+  Bench bench(std::ranges::max(options.at("size_mib")) * kMiB);
+  std::vector<Row> rows;
+  for (const std::size_t size_mib : options.at("size_mib"))
+    for (const std::size_t pause_us : options.at("pause_us"))
+      for (const std::size_t num_threads : options.at("threads")) {
+        const auto found =
+            bench.measure(size_mib * kMiB, num_threads, std::chrono::microseconds(pause_us),
+                          options.at("rounds").front());
+        rows.insert(rows.end(), found.begin(), found.end());
+      }
+  std::cout << "{\n  \"emulated\": " << (bench.emulated() ? "true" : "false")
+            << ",\n  \"cores\": " << std::thread::hardware_concurrency()
+            << ",\n  \"rows\": " << list(rows) << "\n}\n";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  run(parsed(argc, argv));
+  return std::cout.flush() ? 0 : 1;
+} catch (const std::exception& error) {
+  std::cerr << "error: " << error.what() << '\n';
+  return 1;
+}
