@@ -41,8 +41,10 @@ def started_apart(stack: ExitStack, script: str) -> int:
     try:
         assert process.stdout.readline() == "ready\n"
     finally:
-        network = network_of(process.pid)
-        stack.callback(_kill_all, network)
+        with suppress(OSError):  # it has ended
+            held = os.open(f"/proc/{process.pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+            stack.callback(os.close, held)
+            stack.callback(_kill_all, network_of(process.pid))
         stack.callback(process.kill)
     return process.pid
 
@@ -72,6 +74,7 @@ def kill(process: int) -> None:
 
 
 def _kill_all(network: str) -> None:
+    """Kill all that runs in a network, which is held open: else its name could be another's."""
     # Whatever went wrong: never this machine's own processes.
     if network == network_of(os.getpid()):
         return

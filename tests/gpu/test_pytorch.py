@@ -1,6 +1,7 @@
 """Batches and models of PyTorch on a real GPU; files of torch.save; saved tensors."""
 
 import gc
+import mmap
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any
@@ -280,3 +281,45 @@ def test_the_state_of_a_model_and_its_optimizer_is_loaded(
     other.load_state_dict(found["net"])
     assert torch.equal(other.weight, net.weight)
     torch.optim.AdamW(other.parameters()).load_state_dict(found["optimizer"])
+
+
+# --- memory of which PyTorch has pinned some pages ------------------------------------------------
+
+PAGE = mmap.PAGESIZE
+
+
+@pytest.mark.parametrize(
+    ("size", "first", "count"),
+    [
+        (8 * MIB, 100, 1),
+        (8 * MIB, 0, 1),
+        (8 * MIB, 1, 64),
+        (MIB, 3, 100),
+        (16 * PAGE, 5, 2),
+        (4 * MIB, 512, 512),
+        (12 * MIB, 2900, 172),
+    ],
+)
+def test_pageable_memory_with_pinned_pages_arrives_and_comes_back(
+    torch: Any,  # noqa: ANN401
+    size: int,
+    first: int,
+    count: int,
+) -> None:
+    host = np.frombuffer(mmap.mmap(-1, size), np.uint8)
+    begin, runtime = host.ctypes.data + first * PAGE, torch.cuda.cudart()
+    assert int(runtime.cudaHostRegister(begin, count * PAGE, 0)) == 0
+    parts = [(0, size), (123, size - 77), (first * PAGE + 10, size), (0, first * PAGE + PAGE // 2)]
+    try:
+        for part in (slice(*ends) for ends in parts):
+            host[:] = np.random.default_rng(size).integers(0, 256, size, np.uint8)
+            before = host.copy()
+            there = torch.zeros(part.stop - part.start, dtype=torch.uint8, device="cuda")
+            isthmus.copy(there, host[part])
+            assert np.array_equal(there.cpu().numpy(), before[part])
+            there += 1
+            isthmus.copy_async(host[part], there).result()
+            before[part] += 1
+            assert np.array_equal(host, before)
+    finally:
+        assert int(runtime.cudaHostUnregister(begin)) == 0
