@@ -38,7 +38,7 @@ constexpr int kMaxStreamingThreads = 6;
 // A thread is woken for at least so many parts: fewer take less time than waking it.
 constexpr std::size_t kMinParts = 2;
 // Of a download, whose threads wait for the link most of the time: 1 MiB by six threads took 3.3
-// times the CPU time of the driver's copy. Source: benchmarks/rhythms/h100/now.json.
+// times the CPU time of PyTorch's copy. Source: benchmarks/rhythms/README.md.
 constexpr std::size_t kMinDownloadParts = 5;
 // The longest piece is at most this many times as long as an upload's last pieces. Those are copied
 // while others cross, unless memory is slower than the link: then the link idles only for the last
