@@ -353,9 +353,7 @@ void run(const Options& options) {
       }
     }
   }
-  std::cout << "{\n  \"emulated\": " << (bench.emulated() ? "true" : "false")
-            << ",\n  \"cores\": " << std::thread::hardware_concurrency()
-            << ",\n  \"rows\": " << list(rows) << "\n}\n";
+  print_rows(rows, bench.emulated());
 }
 
 }  // namespace

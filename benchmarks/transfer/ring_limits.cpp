@@ -37,6 +37,7 @@
 #include "device/buffers.hpp"
 #include "device/stream.hpp"
 #include "host/cpu/clock.hpp"
+#include "host/cpu/patience.hpp"
 #include "host/memory/pageable_buffer.hpp"
 #include "host/memory/pattern.hpp"
 #include "rounds.hpp"
@@ -101,7 +102,7 @@ public:
     num_done_ = 0;
     begin();
     copy_parts();
-    while (num_done_ < num_parts_) isthmus::host::steady_ns();
+    while (num_done_ < num_parts_) isthmus::host::pause_briefly();
   }
 
 private:
@@ -180,11 +181,10 @@ private:
 
 void Bench::fill_beside_link(Fillers& fillers, std::size_t size_bytes, Found& found) {
   const std::int64_t begun_ns = steady_ns();
-  std::thread waiting;
   context_.driver().call(isthmus::symbol::memcpy_htod_async)(device_.pointer(), pinned_.data(),
                                                              size_bytes, stream_.handle());
   double link_seconds = 0;
-  waiting = std::thread([&] {
+  std::thread waiting([&] {
     const isthmus::CurrentContext current(context_);
     stream_.synchronize();
     link_seconds = seconds_since(begun_ns);
@@ -247,9 +247,7 @@ void run(const Options& options) {
                           options.at("rounds").front());
         rows.insert(rows.end(), found.begin(), found.end());
       }
-  std::cout << "{\n  \"emulated\": " << (bench.emulated() ? "true" : "false")
-            << ",\n  \"cores\": " << std::thread::hardware_concurrency()
-            << ",\n  \"rows\": " << list(rows) << "\n}\n";
+  print_rows(rows, bench.emulated());
 }
 
 }  // namespace

@@ -5,6 +5,12 @@
 
 namespace dlpack {
 
+// Names of a capsule whose tensor is to be had, of the same from 1.0 on, and of one whose tensor was
+// taken.
+inline constexpr const char* kName = "dltensor";
+inline constexpr const char* kVersionedName = "dltensor_versioned";
+inline constexpr const char* kUsedName = "used_dltensor";
+
 enum DeviceType : std::int32_t { kCpu = 1, kCuda = 2, kCudaHost = 3, kCudaManaged = 13 };
 enum TypeCode : std::uint8_t {
   kInt = 0,

@@ -56,13 +56,13 @@ void take_dlpack(const dlpack::Tensor& tensor, Array& array) {
 
 void take_capsule(nb::handle capsule, Array& array) {
   array.held.take_owner(nb::borrow(capsule));
-  if (PyCapsule_IsValid(capsule.ptr(), "dltensor") != 0) {
-    const void* const managed = PyCapsule_GetPointer(capsule.ptr(), "dltensor");
+  if (PyCapsule_IsValid(capsule.ptr(), dlpack::kName) != 0) {
+    const void* const managed = PyCapsule_GetPointer(capsule.ptr(), dlpack::kName);
     return take_dlpack(static_cast<const dlpack::ManagedTensor*>(managed)->tensor, array);
   }
-  if (PyCapsule_IsValid(capsule.ptr(), "dltensor_versioned") == 0) throw Refusal{"capsule"};
+  if (PyCapsule_IsValid(capsule.ptr(), dlpack::kVersionedName) == 0) throw Refusal{"capsule"};
   const auto& versioned = *static_cast<const dlpack::VersionedTensor*>(
-      PyCapsule_GetPointer(capsule.ptr(), "dltensor_versioned"));
+      PyCapsule_GetPointer(capsule.ptr(), dlpack::kVersionedName));
   const dlpack::Version version = versioned.version;
   if (version.major != dlpack::kKnownMajor)
     throw Refusal{

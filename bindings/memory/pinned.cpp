@@ -214,9 +214,6 @@ nb::object capsule_of(nb::handle self, const char* name, PyCapsule_Destructor de
   throw nb::python_error();
 }
 
-constexpr const char* kOldName = "dltensor";
-constexpr const char* kVersionedName = "dltensor_versioned";
-
 /// A consumer renames the capsule and calls the deleter itself.
 template <typename Managed>
 void end_capsule(PyObject* capsule, const char* unused_name) {
@@ -232,14 +229,14 @@ nb::object to_dlpack(nb::handle self, nb::handle stream, nb::handle max_version,
   if (!device.is_none() && !device.equal(nb::make_tuple(std::int32_t{dlpack::kCudaHost}, 0)))
     throw nb::buffer_error("pinned memory is exported where it lies, on DLPack device (3, 0)");
   if (max_version.is_none() || nb::cast<std::uint32_t>(max_version[0]) < dlpack::kKnownMajor)
-    return capsule_of<dlpack::ManagedTensor>(self, kOldName, [](PyObject* capsule) {
-      end_capsule<dlpack::ManagedTensor>(capsule, kOldName);
+    return capsule_of<dlpack::ManagedTensor>(self, dlpack::kName, [](PyObject* capsule) {
+      end_capsule<dlpack::ManagedTensor>(capsule, dlpack::kName);
     });
   nb::object capsule = capsule_of<dlpack::VersionedTensor>(
-      self, kVersionedName,
-      [](PyObject* ended) { end_capsule<dlpack::VersionedTensor>(ended, kVersionedName); });
-  auto* const managed =
-      static_cast<dlpack::VersionedTensor*>(PyCapsule_GetPointer(capsule.ptr(), kVersionedName));
+      self, dlpack::kVersionedName,
+      [](PyObject* ended) { end_capsule<dlpack::VersionedTensor>(ended, dlpack::kVersionedName); });
+  auto* const managed = static_cast<dlpack::VersionedTensor*>(
+      PyCapsule_GetPointer(capsule.ptr(), dlpack::kVersionedName));
   managed->version = {dlpack::kKnownMajor, 1};
   return capsule;
 }

@@ -10,16 +10,13 @@ using namespace nb::literals;
 
 namespace {
 
-// DLPack's names of a capsule whose tensor is to be had, and of one whose tensor was taken.
-constexpr const char* kToBeTaken = "dltensor";
-constexpr const char* kTaken = "used_dltensor";
-
 /// A library's deleter takes the GIL itself where it needs it: it may run in any thread.
 void free_tensor(const nb::capsule& exported) {
   PyObject* const capsule = exported.ptr();
   auto* const tensor =
-      static_cast<dlpack::ManagedTensor*>(PyCapsule_GetPointer(capsule, kToBeTaken));
-  if (tensor == nullptr || PyCapsule_SetName(capsule, kTaken) != 0) nb::raise_python_error();
+      static_cast<dlpack::ManagedTensor*>(PyCapsule_GetPointer(capsule, dlpack::kName));
+  if (tensor == nullptr || PyCapsule_SetName(capsule, dlpack::kUsedName) != 0)
+    nb::raise_python_error();
   const GilReleased released;
   if (tensor->deleter != nullptr) tensor->deleter(tensor);
 }

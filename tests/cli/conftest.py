@@ -7,15 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from fakes.settling_links import links_that_settle_soon  # noqa: F401 - for all tests here
 from isthmus import _native
 from isthmus.cli.app import main
 from program import NO_GPU, PROGRAM, Invoke, Outcome, Shell, run_process
-
-
-@pytest.fixture(autouse=True)
-def links_that_settle_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read the emulated link after a moment of load: nothing about it changes later."""
-    monkeypatch.setattr("isthmus.machine.link._SETTLE_SECONDS", 0.01)
 
 
 @pytest.fixture

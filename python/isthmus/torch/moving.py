@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 from isthmus.torch.library import device_of, torch_module
 from isthmus.torch.nesting import changed
 from isthmus.transfer.copying import default_transfers
-from isthmus.transfer.transfers import Transfers
 
 
 def to(value: Any, device: object = "cuda") -> Any:  # noqa: ANN401 - a module or a structure
@@ -45,24 +44,8 @@ def moved(tensor: Any, device: Any) -> Any:  # noqa: ANN401 - of PyTorch
     crosses = tensor.device.type != device.type
     if not crosses or not is_plain(tensor) or is_recorded(tensor):
         return tensor.to(device)
-    return copied(tensor, device, default_transfers())
-
-
-def copied(
-    tensor: Any,  # noqa: ANN401 - of PyTorch
-    device: Any,  # noqa: ANN401 - the same
-    transfers: Transfers,
-) -> Any:  # noqa: ANN401 - the same
-    """
-    Copy a plain tensor to newly allocated memory of a device; complete on return.
-
-    Args:
-        tensor: As for `twin_of`.
-        device: A torch.device.
-        transfers: Make the copy, after the work in PyTorch's current stream.
-    """
     twin = twin_of(tensor, device)
-    transfers.copy(twin.target, twin.source)
+    default_transfers().copy(twin.target, twin.source)
     return twin.tensor
 
 

@@ -6,6 +6,7 @@ from typing import cast
 
 import pytest
 
+from fakes.settling_links import links_that_settle_soon  # noqa: F401 - for all tests here
 from isthmus.bench.choice import choose_device
 from isthmus.doctor.facts import Driver, Gpu, Host, HugePagePool, IommuGroup
 from isthmus.doctor.sources import Native, Sources
@@ -16,12 +17,6 @@ from isthmus.run.machine import GpuState, Link, LinkErrors
 
 GIB = 1 << 30
 CLEAN = AerCounts(correctable=0, nonfatal=0, fatal=0)
-
-
-@pytest.fixture(autouse=True)
-def links_that_settle_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read the emulated link after a moment of load: nothing about it changes later."""
-    monkeypatch.setattr("isthmus.machine.link._SETTLE_SECONDS", 0.01)
 
 
 @pytest.fixture

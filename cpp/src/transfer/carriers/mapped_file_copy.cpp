@@ -58,7 +58,7 @@ bool is_for_the_cpu(ssize_t copied, const std::byte* mapped, std::size_t size_by
 
 // In both, the mapped file is what the kernel touches. Where threads work side by side, it takes
 // pages in turns, because the lock of a page table is one for 2 MiB of small pages; of huge pages,
-// such as slots have, it takes many at once. It can't take a device's pages: then the file's are.
+// such as slots have, it takes many at once. It can't take a device's pages; then it takes the file's.
 
 std::size_t copy_from_mapped_file(std::byte* target, const std::byte* source,
                                   std::size_t size_bytes) noexcept {
