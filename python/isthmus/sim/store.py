@@ -130,7 +130,8 @@ class SweepStore:
 
         with open_regular(self._path) as file:
             try:
-                table = pq.read_table(file)
+                # No threads: see query/store.py.
+                table = pq.read_table(file, use_threads=False)
                 rows = table.to_pylist()
             except (pa.ArrowException, ValueError, TypeError, OverflowError, OSError) as cause:
                 # pyarrow also raises OSError for invalid contents, but without an errno.

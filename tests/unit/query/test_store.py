@@ -2,6 +2,8 @@
 
 import hashlib
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -253,6 +255,25 @@ def test_a_path_that_leads_out_of_the_folder_is_of_no_run(folder: Path, tmp_path
     pq.write_table(changed.replace_schema_metadata({b"isthmus_store": b"1"}), one)
     assert ids(find(folder)) == ["a", "b", "c"]
     assert all(name.parent == tmp_path / FOLDER for name in stored(folder))
+
+
+def test_a_store_is_read_by_the_thread_that_asks(folder: Path) -> None:
+    # One of Arrow's that still holds Python's bytes while the process ends keeps it from ending.
+    find(folder)
+    program = """
+import os, sys
+from pathlib import Path
+import pyarrow.parquet
+from isthmus.query.store import Store
+from isthmus.run.folder import files_of
+before = set(os.listdir("/proc/self/task"))
+assert Store(Path(sys.argv[1])).find(files_of(Path(sys.argv[1]))).views["machines"].num_rows == 3
+print(len(set(os.listdir("/proc/self/task")) - before))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, folder], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "0\n"
 
 
 def test_a_changed_schema_has_another_version() -> None:
