@@ -21,9 +21,13 @@ launcher := $(if $(shell command -v ccache),CMAKE_CXX_COMPILER_LAUNCHER=ccache I
 # One build for the extension and for its tests: the core is compiled once.
 build := build/release
 fuzzing := build/fuzz
+pip := $(BIN)/pip install -q --disable-pip-version-check
+packages_of := $(BIN)/python cmake/build_requirements.py
 # The last is no part of the package: tests in Python need it before all those in C++ are compiled.
 installed := _native;isthmus_emulator;isthmus;gdrapi;isthmus_system_faults
 cores := $(shell nproc)
+# As many compilers as cores. Ninja's one or two more took a fifteenth longer on two cores.
+export CMAKE_BUILD_PARALLEL_LEVEL := $(cores)
 # Of ctest and of pytest: long checks are left out, or run alone.
 labelled = -LE long
 marked = -m 'not long'
@@ -34,7 +38,7 @@ pytest = $(BIN)/python -m pytest -n $(cores) --dist worksteal $(marked) $(ARGS)
 driver_source := $(or $(ISTHMUS_DRIVER),emulated)
 # NVRTC must not be newer than the driver's CUDA: 580 is the first driver of CUDA 13.
 driver := $(shell sed -n 's/.*Kernel Module *\(for [^ ]*\)\? *\([0-9]*\)\..*/\2/p' /proc/driver/nvidia/version 2>/dev/null | head -n 1)
-extra := $(if $(driver),$(shell test $(driver) -ge 580 && echo '[cuda13]' || echo '[cuda12]'))
+extra := $(if $(driver),$(shell test $(driver) -ge 580 && echo cuda13 || echo cuda12))
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -106,7 +110,7 @@ sanitize-asan sanitize-tsan: sanitize-%: $(VENV)/.tools $(VENV)/.test
 	@$(BIN)/ctest --preset $* -j $(cores)
 
 wheel: $(VENV)/.tools  ## wheels for CPython 3.11, and for 3.12 and later, in dist/, each tried in an empty environment; PYTHONS="python3.12" builds by these only
-	@$(BIN)/pip install -q --disable-pip-version-check $$($(BIN)/python cmake/build_requirements.py wheel)
+	@$(pip) $$($(packages_of) wheel)
 	@$(BIN)/python cmake/build_wheels.py dist $(PYTHONS)
 	@$(BIN)/python -m pytest -q tests/wheels
 
@@ -126,32 +130,33 @@ clean:  ## everything that was built or installed here
 $(VENV)/.tools: pyproject.toml cmake/build_requirements.py cmake/prerequisites.sh
 	@cmake/prerequisites.sh "make $(firstword $(MAKECMDGOALS))" $(PYTHON)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -q --disable-pip-version-check $$($(BIN)/python cmake/build_requirements.py)
-	$(BIN)/pip install -q --disable-pip-version-check --no-deps --upgrade --target $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
-	  --only-binary=:all: --platform manylinux_2_28_x86_64 --python-version 3.11 $$($(BIN)/python cmake/build_requirements.py googletest)
+	$(pip) --no-deps --upgrade --target $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
+	  --only-binary=:all: --platform manylinux_2_28_x86_64 --python-version 3.11 $$($(packages_of) googletest) & \
+	  $(pip) $$($(packages_of)); code=$$?; wait $$! && exit $$code
 	@touch $@
 
+# Its dependencies are installed while it is compiled: each pip keeps one core busy.
 $(VENV)/.isthmus: $(VENV)/.tools $(native)
-	$(BIN)/pip install -q --disable-pip-version-check --no-build-isolation --no-compile \
+	$(pip) $$($(packages_of) dependencies $(extra)) & \
+	  $(pip) --no-deps --no-build-isolation --no-compile \
 	  --config-settings=build-dir=$(build) --config-settings='build.targets=$(installed)' \
-	  --config-settings=cmake.define.ISTHMUS_BUILD_TESTS=ON $(launcher:%=--config-settings=cmake.define.%) \
-	  -e '.$(extra)'
+	  --config-settings=cmake.define.ISTHMUS_BUILD_TESTS=ON $(launcher:%=--config-settings=cmake.define.%) -e .; code=$$?; wait $$! && exit $$code
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.isthmus
-	$(BIN)/pip install -q --disable-pip-version-check --no-build-isolation --no-compile $$($(BIN)/python cmake/build_requirements.py test)
+	$(pip) --no-build-isolation --no-compile $$($(packages_of) test)
 	@touch $@
 
 $(VENV)/.fuzz: $(VENV)/.test
-	$(BIN)/pip install -q --disable-pip-version-check $$($(BIN)/python cmake/build_requirements.py fuzz)
+	$(pip) $$($(packages_of) fuzz)
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.tools
-	$(BIN)/pip install -q --disable-pip-version-check $$($(BIN)/python cmake/build_requirements.py docs)
+	$(pip) $$($(packages_of) docs)
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.tools
-	$(BIN)/pip install -q --disable-pip-version-check $$($(BIN)/python cmake/build_requirements.py lint)
+	$(pip) $$($(packages_of) lint)
 	@touch $@
 
 $(fuzzing)/.fuzzers: $(VENV)/.tools $(native) $(tested)

@@ -1,4 +1,4 @@
-"""Print what pyproject.toml needs to build, or the packages of one of its groups."""
+"""Print what pyproject.toml needs to build, or the packages of some of its groups; `dependencies` are the package's own."""
 
 import sys
 import tomllib
@@ -6,7 +6,15 @@ from pathlib import Path
 
 text = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
 project = tomllib.loads(text)
-groups = project["project"]["optional-dependencies"] | project["dependency-groups"]
-requirements = groups[sys.argv[1]] if len(sys.argv) > 1 else project["build-system"]["requires"]
+groups = {
+    "dependencies": project["project"]["dependencies"],
+    **project["project"]["optional-dependencies"],
+    **project["dependency-groups"],
+}
+requirements = (
+    [requirement for name in sys.argv[1:] for requirement in groups[name]]
+    if len(sys.argv) > 1
+    else project["build-system"]["requires"]
+)
 for requirement in requirements:
     print(requirement.replace(" ", ""))
