@@ -8,8 +8,9 @@ from isthmus.sizes import approximate_size
 # Larger amounts of managed memory have crashed whole machines, and no driver frees them quickly.
 MAX_MANAGED_BYTES = 512 << 20
 
-# Longer copies over an emulated link show nothing new, and take long: they move real bytes.
-MAX_EMULATED_BYTES = 64 << 20
+# Longer copies over an emulated link show nothing new, and take long: they move real bytes. With
+# 64 MiB, a quick run on two cores had no time for a third of its points.
+_LARGEST_EMULATED_BYTES, _LARGEST_QUICK_EMULATED_BYTES = 64 << 20, 4 << 20
 
 # From here on, bandwidth no longer grows.
 _LARGEST_QUICK_BYTES = 256 << 20
@@ -108,12 +109,17 @@ class Demand:
             return list(self.sizes)
         most = self.limits.largest_bytes
         if self.emulated:
-            most = min(most, MAX_EMULATED_BYTES)
+            most = min(most, largest_emulated_bytes(quick=self.quick))
         fitting = [size for size in powers if size <= most]
         if not self.quick:
             return fitting[::-2][::-1] if self.emulated else fitting
         quick = [size for size in fitting if size <= _LARGEST_QUICK_BYTES] or fitting[:1]
         return quick[::-4][::-1]
+
+
+def largest_emulated_bytes(*, quick: bool) -> int:
+    """Give the largest of a test's own sizes that are measured on an emulated device."""
+    return _LARGEST_QUICK_EMULATED_BYTES if quick else _LARGEST_EMULATED_BYTES
 
 
 def limits_of(

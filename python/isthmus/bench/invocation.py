@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 import isthmus
-from isthmus.bench.demand import MAX_EMULATED_BYTES, Demand, Limits
+from isthmus.bench.demand import Demand, Limits, largest_emulated_bytes
 from isthmus.bench.derived.catalogue import derived
 from isthmus.bench.plan import Plan, Point, plan_points
 from isthmus.bench.request import Request
@@ -57,8 +57,9 @@ def plan_request(request: Request, surroundings: Surroundings) -> Plan:
     if any(map(_opens_windows, request.tests)):
         surroundings.check_windows()
     emulated = surroundings.session.emulated
-    # Some tests need two buffers of the largest size.
-    usual = 2 * MAX_EMULATED_BYTES if emulated and request.sizes is None else None
+    # Some tests need two buffers of the largest size. A quick run's are smaller.
+    modelled = emulated and request.sizes is None
+    usual = (2 - request.quick) * largest_emulated_bytes(quick=False) if modelled else None
     demand = Demand(
         limits=surroundings.limits().at_most(request.max_bytes or usual),
         sizes=request.sizes,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from isthmus.bench.buffers import BufferKinds
-from isthmus.bench.demand import MAX_EMULATED_BYTES, Demand, Limits
+from isthmus.bench.demand import Demand, Limits, largest_emulated_bytes
 from isthmus.bench.metrics import Metric
 from isthmus.bench.tests.bench_test import PLAIN, BenchTest, Suite, Variation
 from isthmus.bench.tests.copies import SWEEP
@@ -118,15 +118,15 @@ def _clipped_notes(
     emulated = (_emulated_note(demand),) if demand.emulated and sweeping else ()
     wanted_bytes = max((size for test in sweeping for size, _ in test.points(ample)), default=0)
     last_bytes = max((p.size_bytes for p in points if p.test in sweeping), default=wanted_bytes)
-    if last_bytes >= (MAX_EMULATED_BYTES if emulated else wanted_bytes):
+    if last_bytes >= (largest_emulated_bytes(quick=demand.quick) if emulated else wanted_bytes):
         return emulated
     ends = f"the sweep ends at {format_size(last_bytes)} instead of {format_size(wanted_bytes)}"
     return (f"{ends}: of the {limits.tightest} memory only {limits.words}",)
 
 
 def _emulated_note(demand: Demand) -> str:
+    largest = format_size(largest_emulated_bytes(quick=demand.quick))
     return (
-        f"sizes on an emulated device end at {format_size(MAX_EMULATED_BYTES)}, of windows at "
-        f"1 MiB, and every {'fourth' if demand.quick else 'second'} is measured; --sizes chooses "
-        "others"
+        f"sizes on an emulated device end at {largest}, of windows at 1 MiB, and every "
+        f"{'fourth' if demand.quick else 'second'} is measured; --sizes chooses others"
     )

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isthmus.bench.demand import MAX_EMULATED_BYTES, Demand, Limits, limits_of
+from isthmus.bench.demand import Demand, Limits, largest_emulated_bytes, limits_of
 from isthmus.bench.plan import Plan, Point
 from isthmus.bench.plan import plan_points as plan_demand
 from isthmus.bench.tests.catalogue import BY_NAME, TESTS, BenchTest, Variation
@@ -224,7 +224,7 @@ def test_no_point_has_more_memory_than_the_user_allows() -> None:
 
 
 def test_an_emulated_device_is_measured_at_every_second_size_and_not_at_the_largest() -> None:
-    limits = ROOMY.at_most(2 * MAX_EMULATED_BYTES)
+    limits = ROOMY.at_most(2 * largest_emulated_bytes(quick=False))
     plan = plan_demand(TESTS, Demand(limits=limits, emulated=True))
     whole = plan_demand(TESTS, Demand(limits=ROOMY)).points
     assert {point.test for point in plan.points} == {point.test for point in whole}
@@ -237,13 +237,14 @@ def test_an_emulated_device_is_measured_at_every_second_size_and_not_at_the_larg
     assert len(plan.points) < 0.7 * len(whole)
 
 
-def test_a_quick_run_on_an_emulated_device_says_that_it_takes_every_fourth_size() -> None:
-    limits = ROOMY.at_most(2 * MAX_EMULATED_BYTES)
+def test_a_quick_run_on_an_emulated_device_takes_every_fourth_size_up_to_4_mib() -> None:
+    limits = ROOMY.at_most(largest_emulated_bytes(quick=False))
     plan = plan_demand([BANDWIDTH], Demand(limits=limits, emulated=True, quick=True))
     sizes = [point.size_bytes for point in plan.points]
     assert all(after == before << 4 for before, after in pairwise(sizes))
+    assert sizes[-1] == 4 << 20
     (note,) = plan.notes
-    assert "every fourth is measured" in note
+    assert "end at 4 MiB, of windows at 1 MiB, and every fourth is measured" in note
 
 
 def test_requested_sizes_are_measured_on_an_emulated_device_too() -> None:
