@@ -20,6 +20,8 @@ namespace {
 constexpr Word<measure::ManagedWay> kManagedWays[] = {
     {"demand", measure::ManagedWay::demand},
     {"demand_random", measure::ManagedWay::demand_random},
+    {"thrashing", measure::ManagedWay::thrashing},
+    {"thrashing_random", measure::ManagedWay::thrashing_random},
     {"prefetched", measure::ManagedWay::prefetched},
     {"advised", measure::ManagedWay::advised}};
 constexpr Word<measure::ChaseOrder> kChaseOrders[] = {{"strided", measure::ChaseOrder::strided},

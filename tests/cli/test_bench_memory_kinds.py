@@ -67,7 +67,7 @@ def test_a_sweep_of_a_kind_of_memory_has_a_fitted_line(invoke: Invoke) -> None:
 
 
 def test_managed_memory_is_measured_where_it_was_asked_for(invoke: Invoke) -> None:
-    run = run_of(invoke, *EMULATED, "--managed", "--sizes", "64KiB", *chosen(*MANAGED))
+    run = run_of(invoke, *EMULATED, "--managed", "--sizes", "16MiB", *chosen(*MANAGED))
     found = {result.test: result for result in run.results}
     assert set(found) == set(MANAGED)
     unseen = found.pop("device_to_host_managed_demand")

@@ -7,6 +7,7 @@
 #include "../faults/emulator_controls.hpp"
 #include "measure/latency/pointer_chase.hpp"
 #include "measure/loops/failures.hpp"
+#include "measure/memory/filled_device.hpp"
 #include "measure/memory/managed_memory.hpp"
 #include "measure/memory/page_faults.hpp"
 
@@ -32,7 +33,13 @@ std::ostream& operator<<(std::ostream& out, const Crossing& crossing) {
 
 class ManagedMemory : public testing::TestWithParam<Crossing> {
 protected:
-  ManagedOptions options(std::size_t size_bytes = kSizeBytes) const {
+  bool thrashes() const {
+    return GetParam().way == ManagedWay::thrashing ||
+           GetParam().way == ManagedWay::thrashing_random;
+  }
+  std::size_t least_bytes() const { return thrashes() ? kMinThrashingBytes : 1; }
+  ManagedOptions options() const { return options(thrashes() ? kMinThrashingBytes : kSizeBytes); }
+  ManagedOptions options(std::size_t size_bytes) const {
     return managed(GetParam().direction, GetParam().way, size_bytes);
   }
   /// The driver function that moves the bytes.
@@ -42,7 +49,8 @@ protected:
 };
 
 TEST_P(ManagedMemory, IsTimedAndComparedForOddSizes) {
-  for (const std::size_t size_bytes : {std::size_t{1}, std::size_t{4099}, kSizeBytes}) {
+  const std::size_t least = least_bytes();
+  for (const std::size_t size_bytes : {least, least + 4098, least + kSizeBytes}) {
     const Measurement found =
         measure_managed(test::context(), &test::kernels(), options(size_bytes));
     ASSERT_EQ(found.samples.size(), 1U);
@@ -71,6 +79,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Crossing{Direction::host_to_device, ManagedWay::demand, "demand_h2d"},
                     Crossing{Direction::device_to_host, ManagedWay::demand, "demand_d2h"},
                     Crossing{Direction::host_to_device, ManagedWay::demand_random, "random_h2d"},
+                    Crossing{Direction::host_to_device, ManagedWay::thrashing, "thrashing_h2d"},
+                    Crossing{Direction::host_to_device, ManagedWay::thrashing_random,
+                             "thrashing_random_h2d"},
                     Crossing{Direction::host_to_device, ManagedWay::prefetched, "prefetched_h2d"},
                     Crossing{Direction::device_to_host, ManagedWay::prefetched, "prefetched_d2h"},
                     Crossing{Direction::host_to_device, ManagedWay::advised, "advised_h2d"},
@@ -87,10 +98,34 @@ TEST(ManagedSizes, AreAtMostHalfAGibibyte) {
                UsageError);
 }
 
-TEST(ManagedMemoryInARandomOrder, IsReadByKernelsOnly) {
+TEST(ManagedMemoryInARandomOrderOrAgain, IsReadByKernelsOnly) {
+  for (const ManagedWay way :
+       {ManagedWay::demand_random, ManagedWay::thrashing, ManagedWay::thrashing_random}) {
+    EXPECT_THROW(
+        measure_managed(test::context(), &test::kernels(),
+                        managed(Direction::device_to_host, way, kMinThrashingBytes)),
+        UsageError);
+  }
+}
+
+TEST(ManagedMemoryThatThrashes, HasSomeBlocks) {
   EXPECT_THROW(measure_managed(test::context(), &test::kernels(),
-                               managed(Direction::device_to_host, ManagedWay::demand_random)),
+                               managed(Direction::host_to_device, ManagedWay::thrashing,
+                                       kMinThrashingBytes - 1)),
                UsageError);
+}
+
+TEST(FilledDevices, LeaveWhatWasAskedForAndGiveTheRestBack) {
+  if (!test::driver().emulated()) GTEST_SKIP() << "fills the device";
+  const Context context = test::context();
+  const std::size_t before = context.free_memory_bytes();
+  {
+    const FilledDevice rest(context, kMinThrashingBytes);
+    EXPECT_GE(context.free_memory_bytes(), kMinThrashingBytes);
+    EXPECT_LT(context.free_memory_bytes(), kMinThrashingBytes + (std::size_t{2} << 20U));
+    EXPECT_THROW(FilledDevice(context, 2 * kMinThrashingBytes), Unavailable);
+  }
+  EXPECT_EQ(context.free_memory_bytes(), before);
 }
 
 TEST(ManagedSizes, AreNeverMoreThanTheDeviceHasFree) {

@@ -19,6 +19,8 @@ def select_tests(
     """
     Choose tests; with neither names nor prefixes nor suites, all but those of suite paging.
 
+    Without names and prefixes, tests that are measured only by name aren't among them.
+
     Args:
         names: Names of tests, or patterns of them with *, ? and [...]; each must fit at least one
             test.
@@ -37,7 +39,7 @@ def select_tests(
     chosen = {test for name in names for test in _named(name)}
     chosen |= {test for prefix in prefixes for test in _matching(prefix)}
     if not names and not prefixes:
-        chosen = set(BY_NAME)
+        chosen = {test.name for test in TESTS if not test.only_by_name}
         wanted -= set() if suites else _ONLY_ON_REQUEST
     found = [test for test in TESTS if test.name in chosen and test.suite in wanted]
     if not found:

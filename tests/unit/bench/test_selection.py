@@ -7,7 +7,18 @@ from isthmus.suggest import did_you_mean, nearest_names
 
 
 def test_nothing_asked_for_means_every_test_but_those_of_paging_which_take_long() -> None:
-    assert select_tests() == [test for test in TESTS if test.suite != Suite.PAGING]
+    usual = [test for test in TESTS if not test.only_by_name]
+    assert select_tests() == [test for test in usual if test.suite != Suite.PAGING]
+
+
+def test_what_fills_the_device_is_measured_only_by_name() -> None:
+    filling = [test for test in TESTS if test.only_by_name]
+    assert [test.name for test in filling] == [
+        "host_to_device_managed_thrashing",
+        "host_to_device_managed_thrashing_random",
+    ]
+    assert not set(filling) & set(select_tests(suites=["bandwidth"]))
+    assert select_tests(["*_thrashing*"]) == select_tests(prefixes=[filling[0].name]) == filling
 
 
 def test_names_and_prefixes_choose_together_each_test_once_in_the_registry_s_order() -> None:

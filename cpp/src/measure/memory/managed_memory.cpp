@@ -2,15 +2,26 @@
 
 #include <isthmus/errors.hpp>
 
+#include <optional>
+
 #include "device/buffers.hpp"
 #include "measure/loops/contents.hpp"
 #include "measure/loops/failures.hpp"
 #include "measure/loops/sampling.hpp"
+#include "measure/memory/filled_device.hpp"
 
 namespace isthmus::measure {
 namespace {
 
 constexpr std::size_t kPageBytes = 4096;
+
+bool thrashes(ManagedWay way) {
+  return way == ManagedWay::thrashing || way == ManagedWay::thrashing_random;
+}
+
+bool in_random_order(ManagedWay way) {
+  return way == ManagedWay::demand_random || way == ManagedWay::thrashing_random;
+}
 
 /// One piece of managed memory, and the ways in which it moves.
 class ManagedLoop {
@@ -23,12 +34,14 @@ public:
         verdict_(context, sizeof(std::uint64_t)),
         stream_(context) {
     if (options.way == ManagedWay::advised) advise();
+    if (thrashes(options.way)) rest_.emplace(context, options.size_bytes / 2);
   }
 
   /// Writes new bytes on one side, times until the other side has them, and compares them.
   double crossing() {
     const BufferContents contents(Contents::random);
     write(contents);
+    if (thrashes(options_.way)) timed(contents);
     const double seconds = timed(contents);
     check(contents);
     return seconds;
@@ -99,7 +112,7 @@ private:
     clear_verdict();
     const auto start = Clock::now();
     const ReadOrder order =
-        options_.way == ManagedWay::demand_random ? ReadOrder::random_pages : ReadOrder::forward;
+        in_random_order(options_.way) ? ReadOrder::random_pages : ReadOrder::forward;
     contents.check_by_kernel(kernels_, stream_, device(), options_.size_bytes, verdict_.pointer(),
                              order);
     stream_.synchronize();
@@ -146,7 +159,22 @@ private:
   ManagedAllocation memory_;
   DeviceBuffer verdict_;  ///< of the timed kernel
   Stream stream_;
+  std::optional<FilledDevice> rest_;  ///< of the device's memory
 };
+
+void require_sense(const ManagedOptions& options) {
+  const bool by_kernels = in_random_order(options.way) || thrashes(options.way);
+  if (by_kernels && options.direction != Direction::host_to_device) {
+    throw UsageError(
+        "managed memory is read in a random order, or again and again, by kernels only, so only to "
+        "the device");
+  }
+  if (thrashes(options.way) && options.size_bytes < kMinThrashingBytes) {
+    throw UsageError("managed memory for half of which there is room has " +
+                     std::to_string(kMinThrashingBytes) + " bytes or more, not " +
+                     std::to_string(options.size_bytes));
+  }
+}
 
 }  // namespace
 
@@ -157,11 +185,7 @@ Measurement measure_managed(const Context& context, const Kernels* kernels,
     throw Unavailable("kernel that reads managed memory", "there is no NVRTC to compile it",
                       "NVRTC");
   }
-  if (options.way == ManagedWay::demand_random && options.direction != Direction::host_to_device) {
-    throw UsageError(
-        "managed memory is read in a random order by kernels only, so only to the "
-        "device");
-  }
+  require_sense(options);
   const CurrentContext current(context);
   ManagedLoop loop(context, *kernels, options);
   Measurement measurement;

@@ -13,11 +13,19 @@ enum class ManagedWay {
   /// The same, but a kernel touches one page after the other in a random order, each once. Only to
   /// the device.
   demand_random,
+  /// Like `demand`, but the device has room for half of it: what was read is evicted for what comes,
+  /// and what is read again has to come again. Only to the device. Meanwhile all other memory of
+  /// the device is allocated.
+  thrashing,
+  thrashing_random,  ///< the same, and read like `demand_random`
   prefetched,  ///< cuMemPrefetchAsync (cudaMemPrefetchAsync) moves them
   /// Preferred location on the host, accessed by the device (cudaMemAdvise): pages stay, and
   /// kernels access them over the link.
   advised,
 };
+
+/// Less can't be halved by the blocks of 2 MiB that a driver evicts.
+inline constexpr std::size_t kMinThrashingBytes = std::size_t{16} << 20U;
 
 struct ManagedOptions {
   Direction direction = Direction::host_to_device;
@@ -32,6 +40,8 @@ struct ManagedOptions {
 ///                  host to device               device to host
 ///   demand         a kernel reads all of it     the CPU loads from each page of 4 KiB
 ///   demand_random  a kernel reads all of it, its pages of 4 KiB in a random order
+///   thrashing      a kernel reads all of it again, in order or in a random order, right after
+///                  another has read it in the same order
 ///   prefetched     the prefetch and its wait    the same
 ///   advised        a kernel reads all of it     a kernel writes all of it
 ///
@@ -40,7 +50,7 @@ struct ManagedOptions {
 /// asked whether a prefetch really was requested.
 ///
 /// kernels   null: Unavailable
-/// Throws    UsageError (size, or a random order to the host), Unavailable (no managed memory here,
+/// Throws    UsageError (size, or reads by kernels to the host), Unavailable (no managed memory here,
 ///           or not so much free), CorruptTransfer, DriverError.
 Measurement measure_managed(const Context& context, const Kernels* kernels,
                             const ManagedOptions& options);

@@ -112,6 +112,8 @@ class BenchTest:
         metrics: Its metrics, in order.
         direction: The direction of the bytes; None for both or neither.
         derived: Metrics that are derived when all results are complete.
+        only_by_name: It is measured where `-t` or `-p` names it, and else not: other programs can't
+            allocate on the device meanwhile.
     """
 
     name: str
@@ -120,6 +122,7 @@ class BenchTest:
     metrics: tuple[Metric, ...]
     direction: Direction | None
     derived: tuple[Metric, ...] = ()
+    only_by_name: bool = False
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """List what to measure: sizes in bytes, each with its circumstances, in order."""

@@ -12,6 +12,10 @@ from isthmus.run.naming import Kind, directed_name
 _MIB = 1 << 20
 _SIZES = (_MIB, 16 * _MIB, 128 * _MIB, 512 * _MIB)
 _QUICK = (16 * _MIB,)
+# Of the room for half of them, drivers need some MiB themselves.
+_THRASHING_SIZES = (128 * _MIB, 512 * _MIB)
+_THRASHING_QUICK = (128 * _MIB,)
+_MIN_THRASHING_BYTES = 16 * _MIB
 _PAGE_BYTES = 4096
 _FAULT_STRIDE_BYTES = 2 * _MIB
 
@@ -21,8 +25,14 @@ class ManagedWay(StrEnum):
 
     DEMAND = "demand"
     DEMAND_RANDOM = "demand_random"
+    THRASHING = "thrashing"
+    THRASHING_RANDOM = "thrashing_random"
     PREFETCHED = "prefetched"
     ADVISED = "advised"
+
+
+_THRASHING = {ManagedWay.THRASHING, ManagedWay.THRASHING_RANDOM}
+"""Those for which there is room for half of the memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +54,12 @@ class ManagedTest(BenchTest):
         """Choose a few sizes, half a GiB at most."""
         if not demand.managed:
             return []
-        wanted = demand.sizes or (_QUICK if demand.quick else _SIZES)
+        thrashes = self.way in _THRASHING
+        sizes, quick = (_THRASHING_SIZES, _THRASHING_QUICK) if thrashes else (_SIZES, _QUICK)
+        wanted = demand.sizes or (quick if demand.quick else sizes)
+        min_bytes = _MIN_THRASHING_BYTES if thrashes else 1
         max_bytes = min(MAX_MANAGED_BYTES, demand.limits.largest_bytes)
-        return [(size, PLAIN) for size in wanted if size <= max_bytes]
+        return [(size, PLAIN) for size in wanted if min_bytes <= size <= max_bytes]
 
     def weight(self, size_bytes: int, variation: Variation) -> float:
         """Include the writing of new bytes on the other side before each sample."""
@@ -95,6 +108,13 @@ _ABOUT = {
     (ManagedWay.DEMAND_RANDOM, Direction.HOST_TO_DEVICE): (
         "pages move when a kernel reads them in a random order"
     ),
+    (ManagedWay.THRASHING, Direction.HOST_TO_DEVICE): (
+        "a kernel reads them again, with room for half of them; fills the device's memory"
+    ),
+    (ManagedWay.THRASHING_RANDOM, Direction.HOST_TO_DEVICE): (
+        "a kernel reads them again in a random order, with room for half of them; fills the "
+        "device's memory"
+    ),
     (ManagedWay.PREFETCHED, Direction.HOST_TO_DEVICE): "prefetched to the device",
     (ManagedWay.PREFETCHED, Direction.DEVICE_TO_HOST): "prefetched to the host",
     (ManagedWay.ADVISED, Direction.HOST_TO_DEVICE): "advised to stay on the host, read by a kernel",
@@ -112,6 +132,7 @@ def _managed(way: ManagedWay, direction: Direction) -> ManagedTest:
         metrics=(Metric.BANDWIDTH,),
         direction=direction,
         way=way,
+        only_by_name=way in _THRASHING,
     )
 
 
