@@ -80,6 +80,8 @@ class _Thread:
             self._free.acquire()
             last = _END if self._stopped else self._put_next()
         self._ready.put(last)
+        # An error holds this frame, and must not be held by it: see Ahead.__next__.
+        del last
         # Before it asks whether it was stopped, so that either of the two closes the source.
         self._reading = False
         if self._stopped:
@@ -166,7 +168,12 @@ class Ahead(Generic[Item]):
             raise StopIteration
         if isinstance(taken, _Failure):
             self._failed = True
-            raise taken.error
+            try:
+                raise taken.error
+            finally:
+                # Else the error would hold itself, and by its frames the consumer's tensors, until
+                # the garbage is collected: a process forked by then aborts, as it has no CUDA.
+                del taken
         item: Item = taken
         return item
 

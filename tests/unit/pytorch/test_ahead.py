@@ -1,7 +1,9 @@
 """Reading ahead: the order, the errors, the end."""
 
+import contextlib
 import gc
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -67,6 +69,31 @@ def test_an_error_of_the_source_comes_where_its_item_would_have_been() -> None:
     assert raised.traceback[-1].name == "source"
     with pytest.raises(StopIteration):
         next(items)
+
+
+def test_an_error_that_was_handled_keeps_nothing_alive() -> None:
+    class Batch:
+        pass
+
+    def source() -> Iterator[int]:
+        yield 1
+        raise ValueError("the second")
+
+    def consume() -> weakref.ref[Batch]:
+        batch = Batch()
+        items = ahead(source())
+        with contextlib.suppress(ValueError):
+            for _ in items:
+                pass
+        items.close()
+        return weakref.ref(batch)
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert consume()() is None
+    finally:
+        gc.enable()
 
 
 class Stumbling:
