@@ -179,14 +179,16 @@ void bind_managed_accesses(nb::class_<TraceSource>& source) {
   source
       .def_static(
           "of_managed_read",
-          [](std::uint64_t size_bytes, std::uint32_t num_cores, bool at_random) {
+          [](std::uint64_t size_bytes, std::uint32_t num_cores, bool at_random,
+             std::uint32_t num_reads) {
             using isthmus::workloads::PageOrder;
             return std::make_unique<TraceSource>(isthmus::workloads::make_managed_read(
-                size_bytes, num_cores, at_random ? PageOrder::random : PageOrder::forward));
+                size_bytes, num_cores, at_random ? PageOrder::random : PageOrder::forward,
+                num_reads));
           },
-          "size_bytes"_a, "num_cores"_a, "at_random"_a, Release(),
-          "All of some managed memory, read once, as `isthmus bench --managed` reads it: in order, "
-          "or its pages of 4 KiB in a random order.")
+          "size_bytes"_a, "num_cores"_a, "at_random"_a, "num_reads"_a, Release(),
+          "All of some managed memory, read by one kernel after the other, as `isthmus bench "
+          "--managed` reads it: in order, or its pages of 4 KiB in a random order.")
       .def_static(
           "of_managed_write",
           [](std::uint64_t size_bytes, std::uint32_t num_cores) {

@@ -1746,6 +1746,12 @@ class SimFaults:
     def back_prefetch_ps(self, arg: int, /) -> None: ...
 
     @property
+    def evict_ps(self) -> int: ...
+
+    @evict_ps.setter
+    def evict_ps(self, arg: int, /) -> None: ...
+
+    @property
     def back_prefetch_block_ps(self) -> int: ...
 
     @back_prefetch_block_ps.setter
@@ -2289,9 +2295,9 @@ class TraceSource:
     def __next__(self) -> TraceBlock: ...
 
     @staticmethod
-    def of_managed_read(size_bytes: int, num_cores: int, at_random: bool) -> TraceSource:
+    def of_managed_read(size_bytes: int, num_cores: int, at_random: bool, num_reads: int) -> TraceSource:
         """
-        All of some managed memory, read once, as `isthmus bench --managed` reads it: in order, or its pages of 4 KiB in a random order.
+        All of some managed memory, read by one kernel after the other, as `isthmus bench --managed` reads it: in order, or its pages of 4 KiB in a random order.
         """
 
     @staticmethod

@@ -133,6 +133,7 @@ void check_machine(const ModelledMachine& machine) {
   need_wait("faults.block_ps", machine.faults.block_ps);
   need_wait("faults.first_ps", machine.faults.first_ps);
   need_wait("faults.page_ps", machine.faults.page_ps);
+  need_wait("faults.evict_ps", machine.faults.evict_ps);
   need_wait("faults.prefetch_ps", machine.faults.prefetch_ps);
   need_wait("faults.prefetch_block_ps", machine.faults.prefetch_block_ps);
   need_wait("faults.back_fault_ps", machine.faults.back_fault_ps);
@@ -141,10 +142,10 @@ void check_machine(const ModelledMachine& machine) {
   need_wait("faults.back_prefetch_block_ps", machine.faults.back_prefetch_block_ps);
   need(!machine.faults.side_by_side() ||
            (machine.faults.block_ps == 0 && machine.faults.page_ps == 0 &&
-            machine.faults.first_ps == 0),
+            machine.faults.first_ps == 0 && machine.faults.evict_ps == 0),
        "faults.page_ps", machine.faults.page_ps,
-       "0, as faults.block_ps and faults.first_ps: with handling \"each\" and \"lanes\" a "
-       "fault costs its latency alone");
+       "0, as faults.block_ps, faults.first_ps and faults.evict_ps: with handling \"each\" and "
+       "\"lanes\" a fault costs its latency alone");
   need_range("faults.batch_faults", machine.faults.batch_faults, 1, 1U << 20U);
   need_wait("launch_ps", machine.launch_ps);
 }

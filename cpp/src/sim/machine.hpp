@@ -96,7 +96,8 @@ struct LinkParameters {
 /// The cost of a page fault before its migration starts. A driver that handles batches takes
 /// `latency_ps` for each batch, and in it, one after the other, `block_ps` for each block of 2 MiB
 /// that it migrates from and `page_ps` for each of its pages of 4 KiB: it unmaps them from the CPU,
-/// maps them for the copy, and maps them on the GPU. Source: NVIDIA open-gpu-kernel-modules
+/// maps them for the copy, and maps them on the GPU. To make room it evicts, `evict_ps` for each part
+/// that leaves (2 MiB, unless the options say otherwise). Source: NVIDIA open-gpu-kernel-modules
 /// 595.45.04, uvm_gpu_replayable_faults.c, uvm_va_block.c.
 struct FaultParameters {
   enum class Handling : std::uint8_t {
@@ -114,6 +115,7 @@ struct FaultParameters {
   Picoseconds block_ps = 0;           ///< for each block of a batch; `each` has no batches
   Picoseconds page_ps = 0;            ///< for each page of 4 KiB that migrates; likewise
   Picoseconds first_ps = 0;           ///< what a kernel's first batch takes longer; likewise
+  Picoseconds evict_ps = 0;           ///< for each part that is evicted for a migration; likewise
   Picoseconds prefetch_ps = 0;        ///< for each allocation that is prefetched
   Picoseconds prefetch_block_ps = 0;  ///< and for each block of 2 MiB of it, one after the other
   /// What the CPU takes back: for each of its page faults and each page of 4 KiB; by a prefetch

@@ -101,10 +101,9 @@ TEST(ManagedSizes, AreAtMostHalfAGibibyte) {
 TEST(ManagedMemoryInARandomOrderOrAgain, IsReadByKernelsOnly) {
   for (const ManagedWay way :
        {ManagedWay::demand_random, ManagedWay::thrashing, ManagedWay::thrashing_random}) {
-    EXPECT_THROW(
-        measure_managed(test::context(), &test::kernels(),
-                        managed(Direction::device_to_host, way, kMinThrashingBytes)),
-        UsageError);
+    EXPECT_THROW(measure_managed(test::context(), &test::kernels(),
+                                 managed(Direction::device_to_host, way, kMinThrashingBytes)),
+                 UsageError);
   }
 }
 

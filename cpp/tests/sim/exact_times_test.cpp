@@ -274,6 +274,26 @@ TEST(ExactTimes, AnEvictedPageGoesBackBeforeTheNextComes) {
   EXPECT_EQ(result.traffic.evicted_to_cpu, 2U << 20);
 }
 
+TEST(ExactTimes, TheDriverTakesItsTimeToEvictBeforeItsNextBatch) {
+  // Three pages, with room for one. The last fault waits until the driver has evicted the first page,
+  // which takes longer than all that the second page takes meanwhile.
+  pages::MigrationPolicy policy;
+  policy.kind = pages::PolicyKind::whole_page;
+  Options options = mode(Mode::migrate);
+  options.eviction.limit_bytes = 2 << 20;
+  const Builder builder = Builder().launch({}, {{{load({0}), load({16384}), load({32768})}}});
+  ModelledMachine machine = round_machine();
+  machine.faults = {1'000'000, FaultParameters::Handling::batch, 256};
+  const Picoseconds transfer = 2'097'152'000ULL;
+  const Picoseconds load = 4 * kCycle + kDramLoad;
+  const Result free = run(builder, machine, policy, options);
+  EXPECT_EQ(free.evictions, 2U);
+  EXPECT_EQ(free.total_ps, 3 * load + 5 * transfer + 1'000'000U);
+  machine.faults.evict_ps = 10'000'000'000ULL;
+  const Result slow = run(builder, machine, policy, options);
+  EXPECT_EQ(slow.total_ps, 2 * load + 3 * transfer + 2 * 1'000'000U + 10'000'000'000ULL);
+}
+
 TEST(ExactTimes, AWriteWithoutFetchWaitsUntilThePageThatMakesRoomIsBack) {
   pages::MigrationPolicy policy;
   policy.kind = pages::PolicyKind::bitmap;

@@ -36,6 +36,18 @@ TEST(ManagedRead, ReadsEveryLineOnce) {
   }
 }
 
+TEST(ManagedRead, ReadsEverythingAgainInALaunchOfItsOwn) {
+  const auto once = make_managed_read(std::uint64_t{5} << 20U, 3, PageOrder::random);
+  const auto thrice = make_managed_read(std::uint64_t{5} << 20U, 3, PageOrder::random, 3);
+  EXPECT_EQ(thrice->program().launches.size(), 3U);
+  std::vector<std::vector<std::uint64_t>> lines(3);
+  while (const auto block = thrice->next()) {
+    std::vector<std::uint64_t>& launch = lines.at(block->launch);
+    launch.insert(launch.end(), block->lines.begin(), block->lines.end());
+  }
+  for (const std::vector<std::uint64_t>& launch : lines) EXPECT_EQ(launch, lines_of(*once));
+}
+
 // The loop of isthmus_pattern_verify_pages, lane by lane.
 TEST(ManagedReadAtRandom, ReadsInEachWarpWhatTheKernelsLanesRead) {
   constexpr std::uint64_t kSizeBytes = std::uint64_t{5} << 20U;
@@ -102,6 +114,8 @@ TEST(ManagedAccess, OfImpossibleSizesIsRefused) {
     EXPECT_THROW(make_managed_read(size_bytes, 1, PageOrder::random), UsageError) << size_bytes;
   for (const std::uint32_t num_cores : {0U, 257U})
     EXPECT_THROW(make_managed_read(4096, num_cores, PageOrder::forward), UsageError);
+  for (const std::uint32_t num_reads : {0U, 17U})
+    EXPECT_THROW(make_managed_read(4096, 1, PageOrder::forward, num_reads), UsageError);
   EXPECT_THROW(make_managed_write(100, 1), UsageError);
   EXPECT_THROW(make_managed_write(4096, 0), UsageError);
   for (const std::uint32_t num_pages : {0U, 4097U})

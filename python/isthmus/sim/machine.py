@@ -213,6 +213,8 @@ class Faults(Record):
     """What a kernel's first batch takes longer; 0 if faults are handled in parallel."""
     page: Duration = 0
     """Time for each page of 4 KiB that migrates; 0 if faults are handled in parallel."""
+    evict: Duration = 0
+    """Time for each part that is evicted to make room; 0 if faults are handled in parallel."""
     prefetch: Duration = 0
     """Time to begin the prefetch of an allocation."""
     prefetch_block: Duration = 0

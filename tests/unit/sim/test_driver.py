@@ -34,6 +34,7 @@ from isthmus.sim.machine_text import machine_text
 LINK = Path(__file__).parents[3] / "benchmarks/link"
 RUN = LINK / "h100/run.json"
 # Of one H200 in two hours. Only the second has reads at random, and only the first a page fault.
+H100_THRASHING_RUN = LINK / "h100/managed_thrashing.json"
 H200_RUN = LINK / "h200/managed.json"
 H200_RANDOM_RUN = LINK / "h200/managed_random.json"
 MIB = 1 << 20
@@ -106,6 +107,16 @@ def test_the_points_of_a_run_are_its_page_faults_and_its_reads(h100: Run) -> Non
     assert points[0].seconds == pytest.approx(28.5e-6, rel=0.01)
     assert points[1].seconds == pytest.approx(20.2e-6, rel=0.01)
     assert points[2].seconds == pytest.approx(MIB / 2.818e9, rel=0.01)
+
+
+def test_the_points_of_a_run_that_thrashes_are_told_from_fresh_reads() -> None:
+    points = points_of(read_run(str(H100_THRASHING_RUN)))
+    found = [(one.access, one.size_bytes // MIB) for one in points if "thrashing" in one.access]
+    assert found == [
+        (Access.THRASHED, 128),
+        (Access.THRASHED, 512),
+        (Access.THRASHED_RANDOM, 128),
+    ]
 
 
 def test_tests_that_are_not_predicted_are_named(h100: Run) -> None:
@@ -199,6 +210,33 @@ def test_the_fit_finds_what_prefetches_were_made_with() -> None:
     assert fit.machine.faults.prefetch_block == pytest.approx(7 * US, rel=0.01)
     prefetched = [one for one in fit.compared if one.point.access is Access.PREFETCHED]
     assert [one.held_back for one in prefetched] == [False, True, False]
+
+
+def test_the_fit_finds_what_making_room_was_made_with() -> None:
+    true = machine_with(12 * US, 150 * US, US // 4)
+    true = true.model_copy(update={"faults": true.faults.model_copy(update={"evict": 60 * US})})
+    points = [
+        DriverPoint(access=access, size_bytes=size * MIB, seconds=1.0)
+        for access, size in [
+            (Access.THRASHED, 16),
+            (Access.THRASHED, 32),
+            (Access.THRASHED_RANDOM, 16),
+        ]
+    ]
+    points = [replace(one, seconds=predicted(one, true).seconds) for one in points]
+    fit = fitted([*points_by(true), *points], load_machine("h100-pcie5"))
+    assert fit.machine.faults.evict == pytest.approx(60 * US, rel=0.01)
+    held = [one.held_back for one in fit.compared if one.point in points]
+    assert held == [False, True, True]
+
+
+def test_with_room_for_half_each_block_that_is_read_again_comes_again() -> None:
+    machine = load_machine("h100-pcie5")
+    point = DriverPoint(access=Access.THRASHED, size_bytes=16 * MIB, seconds=1.0)
+    again = predicted(point, machine)
+    assert (again.evictions, again.pages) == (8, 4096)
+    fresh = predicted(replace(point, access=Access.READ), machine)
+    assert (fresh.evictions, fresh.pages) == (0, 4096)
 
 
 @pytest.mark.long

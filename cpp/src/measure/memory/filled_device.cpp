@@ -38,10 +38,10 @@ FilledDevice::FilledDevice(const Context& context, std::size_t free_bytes) {
   }
   const double most = kMaxExcess * static_cast<double>(free_bytes + kBlockBytes);
   if (static_cast<double>(left) > most) {
-    throw Unavailable("a device whose memory is in use",
-                      std::to_string(left) + " bytes stay free, and not " +
-                          std::to_string(free_bytes),
-                      "a device that no other program uses");
+    throw Unavailable(
+        "a device whose memory is in use",
+        std::to_string(left) + " bytes stay free, and not " + std::to_string(free_bytes),
+        "a device that no other program uses");
   }
 }
 

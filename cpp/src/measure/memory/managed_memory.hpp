@@ -18,7 +18,7 @@ enum class ManagedWay {
   /// the device is allocated.
   thrashing,
   thrashing_random,  ///< the same, and read like `demand_random`
-  prefetched,  ///< cuMemPrefetchAsync (cudaMemPrefetchAsync) moves them
+  prefetched,        ///< cuMemPrefetchAsync (cudaMemPrefetchAsync) moves them
   /// Preferred location on the host, accessed by the device (cudaMemAdvise): pages stay, and
   /// kernels access them over the link.
   advised,

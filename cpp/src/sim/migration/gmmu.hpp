@@ -201,9 +201,10 @@ private:
   std::vector<std::uint32_t> waits_for_room_;     // migrations: one, and none else starts meanwhile
   std::uint32_t under_way_ = 0;
 
-  std::deque<std::uint32_t> faults_;  // migrations whose faults the driver hasn't handled
-  bool is_first_batch_ = true;        // of a kernel
-  bool driver_is_busy_ = false;       // an event says when it may handle the next batch
+  std::deque<std::uint32_t> faults_;     // migrations whose faults the driver hasn't handled
+  bool is_first_batch_ = true;           // of a kernel
+  std::uint64_t charged_evictions_ = 0;  // those whose faults.evict_ps a batch has taken
+  bool driver_is_busy_ = false;          // an event says when it may handle the next batch
 
   std::uint64_t stores_done_ = 0;
   Picoseconds last_store_ps_ = 0;

@@ -39,6 +39,9 @@ void Gmmu::on_faults() {
     done += driver_ps(migration, blocks);
     migrations_[migration].handled_ps = done;
     make_room_and_transfer(migration);
+    // Those for migrations that had to wait for room count here, too.
+    done += (result_.evictions - std::exchange(charged_evictions_, result_.evictions)) *
+            faults.evict_ps;
   }
   schedule_.at(done, EventKind::faults, 0);
 }

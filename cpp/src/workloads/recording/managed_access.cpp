@@ -20,6 +20,7 @@ constexpr std::uint64_t kStrideBytes = std::uint64_t{2} << 20U;
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 36U;
 constexpr std::uint32_t kMaxCores = 256;
 constexpr std::uint32_t kMaxPages = 4096;
+constexpr std::uint32_t kMaxReads = 16;
 
 constexpr std::uint32_t kCtasPerCore = 8;
 constexpr std::uint32_t kWarpsPerCta = 8;
@@ -32,24 +33,30 @@ constexpr std::uint32_t kTurnCompute = 19;  // more: the page of the turn, and w
 constexpr std::uint32_t kFillCompute = 13;  // the same without the comparison
 constexpr std::uint32_t kChaseCompute = 4;
 
-trace::Program program_of(const char* name, std::uint64_t size_bytes, const trace::Launch& launch) {
+trace::Program program_of(const char* name, std::uint64_t size_bytes, const trace::Launch& launch,
+                          std::uint32_t num_launches = 1) {
   trace::Program program;
   program.name = name;
   program.description = "managed memory on the host, as isthmus bench --managed accesses it";
   program.allocations.push_back({"memory", kAddress, size_bytes});
-  program.launches.push_back(launch);
+  program.launches.assign(num_launches, launch);
   return program;
 }
 
-/// One launch, CTA by CTA.
-class OneLaunch : public trace::Source {
+/// Launches of one kernel that do the same, CTA by CTA.
+class SameLaunches : public trace::Source {
 public:
-  explicit OneLaunch(trace::Program program) : program_(std::move(program)) {}
+  explicit SameLaunches(trace::Program program) : program_(std::move(program)) {}
 
   const trace::Program& program() const override { return program_; }
-  void rewind() override { next_cta_ = 0; }
+  void rewind() override { launch_ = next_cta_ = 0; }
   std::optional<trace::Block> next() override {
     builder_.clear();
+    if (next_cta_ == program_.launches.front().num_ctas) {
+      next_cta_ = 0;
+      ++launch_;
+    }
+    if (launch_ == program_.launches.size()) return std::nullopt;
     const std::uint32_t first = next_cta_;
     while (next_cta_ < program_.launches.front().num_ctas && !builder_.full()) {
       for (std::uint32_t warp = 0; warp < program_.launches.front().warps_per_cta; ++warp) {
@@ -58,8 +65,7 @@ public:
       builder_.end_cta();
       ++next_cta_;
     }
-    if (first == next_cta_) return std::nullopt;
-    return builder_.block(0, first);
+    return builder_.block(launch_, first);
   }
 
 private:
@@ -68,13 +74,15 @@ private:
 
   trace::Program program_;
   trace::BlockBuilder builder_;
+  std::uint32_t launch_ = 0;
   std::uint32_t next_cta_ = 0;
 };
 
-class ManagedRead final : public OneLaunch {
+class ManagedRead final : public SameLaunches {
 public:
-  ManagedRead(std::uint64_t size_bytes, std::uint32_t num_cores, PageOrder order)
-      : OneLaunch(
+  ManagedRead(std::uint64_t size_bytes, std::uint32_t num_cores, PageOrder order,
+              std::uint32_t num_reads)
+      : SameLaunches(
             program_of("managed-read", size_bytes,
                        {order == PageOrder::forward ? "pattern_verify" : "pattern_verify_pages",
                         kCtasPerCore * num_cores,
@@ -82,7 +90,8 @@ public:
                         kWarpsPerCta * kWarpLanes,
                         0,
                         0,
-                        {}})),
+                        {}},
+                       num_reads)),
         size_bytes_(size_bytes),
         order_(order),
         pages_(isthmus_page_order(size_bytes / kPageBytes)),
@@ -114,10 +123,10 @@ private:
   std::uint64_t num_warps_;
 };
 
-class ManagedWrite final : public OneLaunch {
+class ManagedWrite final : public SameLaunches {
 public:
   ManagedWrite(std::uint64_t size_bytes, std::uint32_t num_cores)
-      : OneLaunch(program_with_read(size_bytes, num_cores)),
+      : SameLaunches(program_with_read(size_bytes, num_cores)),
         size_bytes_(size_bytes),
         num_warps_(std::uint64_t{kCtasPerCore} * num_cores * kWarpsPerCta) {}
 
@@ -149,10 +158,10 @@ private:
   std::uint64_t num_warps_;
 };
 
-class PageChase final : public OneLaunch {
+class PageChase final : public SameLaunches {
 public:
   PageChase(std::uint32_t num_pages, Chaser chaser)
-      : OneLaunch(program_with_reads(num_pages, chaser)), num_pages_(num_pages) {}
+      : SameLaunches(program_with_reads(num_pages, chaser)), num_pages_(num_pages) {}
 
 private:
   static trace::Program program_with_reads(std::uint32_t num_pages, Chaser chaser) {
@@ -188,9 +197,11 @@ void check(const std::string& what, std::uint64_t size_bytes, std::uint32_t num_
 }  // namespace
 
 std::unique_ptr<trace::Source> make_managed_read(std::uint64_t size_bytes, std::uint32_t num_cores,
-                                                 PageOrder order) {
+                                                 PageOrder order, std::uint32_t num_reads) {
   check("a read", size_bytes, num_cores);
-  return std::make_unique<ManagedRead>(size_bytes, num_cores, order);
+  if (num_reads == 0 || num_reads > kMaxReads)
+    throw UsageError(std::to_string(num_reads) + " reads: needs 1 to 16");
+  return std::make_unique<ManagedRead>(size_bytes, num_cores, order, num_reads);
 }
 
 std::unique_ptr<trace::Source> make_managed_write(std::uint64_t size_bytes,

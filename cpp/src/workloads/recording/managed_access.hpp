@@ -15,13 +15,13 @@ enum class PageOrder {
   random,   ///< each once, in the order of kernels/page_order.cuh: isthmus_pattern_verify_pages
 };
 
-/// All of some memory is read once, as kernels/pattern.cu reads it: eight CTAs of 256 threads for
+/// All of some memory is read `num_reads` times, by a launch each, as kernels/pattern.cu reads it: eight CTAs of 256 threads for
 /// each core, 8 bytes for each thread, and then again behind what all of them have read.
 ///
-/// Throws      UsageError unless `size_bytes` is 1 to 2^36 and a multiple of 4096, and `num_cores`
-///             is 1 to 256.
+/// Throws      UsageError unless `size_bytes` is 1 to 2^36 and a multiple of 4096, `num_cores` is 1
+///             to 256, and `num_reads` 1 to 16.
 std::unique_ptr<trace::Source> make_managed_read(std::uint64_t size_bytes, std::uint32_t num_cores,
-                                                 PageOrder order);
+                                                 PageOrder order, std::uint32_t num_reads = 1);
 
 /// All of some memory is written once, as kernels/pattern.cu writes it, by as many threads. Then the
 /// CPU reads all of it.

@@ -20,6 +20,7 @@ from isthmus.sizes import format_size
 NOTE = "predicted times are modelled; measured ones are the medians of the run"
 _COSTS = ("latency", "first", "block", "page")
 _PREFETCH_COSTS = ("prefetch", "prefetch_block")
+_EVICTION = ("evict",)
 _BACK_COSTS = ("back_fault", "back_page", "back_prefetch", "back_prefetch_block")
 
 
@@ -87,6 +88,12 @@ def fault_costs(machine: ModelledMachine) -> str:
     return f"{latency} a batch, {first} more for the first, {block} a block, {page} a page of 4 KiB"
 
 
+def eviction_cost(machine: ModelledMachine) -> str:
+    """Say what the modelled driver takes to make room."""
+    (evict,) = _texts(machine, _EVICTION)
+    return f"{evict} a block of 2 MiB that is evicted"
+
+
 def prefetch_costs(machine: ModelledMachine) -> str:
     """Say what the modelled driver takes to prefetch."""
     call, block = _texts(machine, _PREFETCH_COSTS)
@@ -117,6 +124,7 @@ def _heading(run: Run, machine: ModelledMachine) -> list[str]:
         f"measured  run {run.run.id[:8]}: {measured}",
         f"machine   {machine.name}: {machine.description}",
         f"faults    {fault_costs(machine)}",
+        f"eviction  {eviction_cost(machine)}",
         f"prefetch  {prefetch_costs(machine)}",
         f"back      {back_costs(machine)}",
     ]

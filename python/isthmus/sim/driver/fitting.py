@@ -12,6 +12,9 @@ each. All of it counts as the block's: NVIDIA's driver locks, unmaps, copies and
 (uvm_gpu_replayable_faults.c, service_fault_batch). Reads at random, whose batches have many blocks,
 are never fitted: they test this.
 
+A read that thrashes takes a cost for each block that is evicted besides. It is fitted to reads in
+order alone, after the costs above.
+
 The time of a prefetch is a sum, too: what the link takes, a cost for the call, and one for each
 block of 2 MiB. So is that of a prefetch to the CPU, and of what the CPU's page faults take back: a
 cost for each fault, and one for each page of 4 KiB. They are fitted by themselves, in the same way.
@@ -50,6 +53,7 @@ class _Sum(NamedTuple):
 
 
 _SUMS: Final = (
+    _Sum(Access.THRASHED, None, {"evict": "evictions"}),
     _Sum(
         Access.PREFETCHED,
         None,
@@ -117,11 +121,11 @@ def fitted(points: Sequence[DriverPoint], machine: ModelledMachine) -> Fit:
     """
     Find the costs of a machine's driver.
 
-    Of the sizes that were read on demand by the GPU or the CPU, and of those that were prefetched,
-    every second one, from the second smallest on, is held back: it only tests the fit. So do all
-    reads at random. Reads and writes in place have no faults, and test the link. Costs of
-    prefetches and of the CPU's accesses stay as they are if fewer than two points are left to fit
-    them.
+    Of the sizes that were read on demand by the GPU or the CPU, fresh or thrashing, and of those
+    that were prefetched, every second one, from the second smallest on, is held back: it only tests
+    the fit. So do all reads at random. Reads and writes in place have no faults, and test the link.
+    Costs of prefetches and of the CPU's accesses stay as they are if fewer than two points are left
+    to fit them; that of an eviction needs one.
 
     Args:
         points: Of one run.

@@ -22,6 +22,10 @@ class Access(StrEnum):
     """All of the memory was read once, and migrated."""
     RANDOM = "read at random"
     """The same, but one page of 4 KiB after the other in a random order, each once."""
+    THRASHED = "read while thrashing"
+    """The GPU had room for half of it, and another kernel had read all of it in the same order."""
+    THRASHED_RANDOM = "read at random while thrashing"
+    """The same, in a random order."""
     REMOTE = "read in place"
     """All of it was read once over the link: it was advised to stay."""
     PREFETCHED = "prefetched"
@@ -39,6 +43,8 @@ PREDICTED = {
     ("managed_page_fault", "host_fault"): Access.CPU_FAULT,
     ("host_to_device_managed_demand", "bandwidth"): Access.READ,
     ("host_to_device_managed_demand_random", "bandwidth"): Access.RANDOM,
+    ("host_to_device_managed_thrashing", "bandwidth"): Access.THRASHED,
+    ("host_to_device_managed_thrashing_random", "bandwidth"): Access.THRASHED_RANDOM,
     ("host_to_device_managed_advised", "bandwidth"): Access.REMOTE,
     ("host_to_device_managed_prefetched", "bandwidth"): Access.PREFETCHED,
     ("device_to_host_managed_demand", "bandwidth"): Access.CPU_READ,

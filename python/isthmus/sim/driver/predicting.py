@@ -12,6 +12,7 @@ from isthmus.sim.settings import Setup
 
 if TYPE_CHECKING:
     from isthmus import _native
+    from isthmus.sim.result import SimulationResult
 
 _PS_PER_S = 1e12
 _PAGE_BYTES = 4096
@@ -24,6 +25,9 @@ _OF_ACCESS = {
     Access.PREFETCHED_BACK: "prefetch",
 }
 _FAULTS = {Access.PAGE_FAULT, Access.CPU_FAULT}
+_THRASHED = {Access.THRASHED, Access.THRASHED_RANDOM}
+"""The second of two reads, with room for half."""
+_AT_RANDOM = {Access.RANDOM, Access.THRASHED_RANDOM}
 _TO_CPU = {Access.CPU_FAULT, Access.CPU_READ, Access.PREFETCHED_BACK}
 """Those that are measured while no kernel runs."""
 _BLOCK_BYTES = 2 << 20
@@ -42,6 +46,7 @@ class Prediction:
         blocks: The blocks of 2 MiB in them.
         pages: The pages of 4 KiB that they migrated.
         kernels: The kernels that had faults.
+        evictions: The blocks of 2 MiB that were evicted to make room.
         prefetches: The allocations that were prefetched, to either side.
         prefetched_blocks: The blocks of 2 MiB of them.
         back_blocks: The blocks of 2 MiB that the CPU took back.
@@ -54,6 +59,7 @@ class Prediction:
     blocks: float
     pages: float
     kernels: float
+    evictions: float
     prefetches: float
     prefetched_blocks: float
     back_blocks: float
@@ -71,11 +77,10 @@ def predicted(point: DriverPoint, machine: ModelledMachine) -> Prediction:
     Raises:
         UsageError: The machine is impossible, or the size no multiple of 4 KiB.
     """
+    if point.access in _THRASHED:
+        return _thrashed(point, machine)
     kind = _OF_ACCESS.get(point.access, _MIGRATES)
-    setup = Setup(
-        machine=machine, policy=default_policy(kind), options=Options(count_downloads=True)
-    )
-    result = run(_trace(point, machine), setup)
+    result = _simulated(point, machine, kind)
     share = 1 / FAULT_PAGES if point.access in _FAULTS else 1.0
     total_ps = result.copy_ps if point.access in _TO_CPU else result.total_ps - result.copy_ps
     counts = result.counts
@@ -85,6 +90,7 @@ def predicted(point: DriverPoint, machine: ModelledMachine) -> Prediction:
         blocks=counts["fault_blocks"] * share,
         pages=counts["fault_pages"] * share,
         kernels=(counts["fault_batches"] > 0) * share,
+        evictions=counts["evictions"] * share,
         prefetches=float(kind == "prefetch"),
         prefetched_blocks=(
             -(-point.size_bytes // _BLOCK_BYTES) if point.access is Access.PREFETCHED else 0.0
@@ -95,7 +101,37 @@ def predicted(point: DriverPoint, machine: ModelledMachine) -> Prediction:
     )
 
 
-def _trace(point: DriverPoint, machine: ModelledMachine) -> "_native.TraceSource":
+def _thrashed(point: DriverPoint, machine: ModelledMachine) -> Prediction:
+    """Predict the second of two reads, with room for half: two reads, less the first."""
+    room = machine.partitions.model_copy(update={"memory": point.size_bytes // 2})
+    crowded = machine.model_copy(update={"partitions": room})
+    one, two = (_simulated(point, crowded, _MIGRATES, num_reads) for num_reads in (1, 2))
+    more = {name: float(count - one.counts[name]) for name, count in two.counts.items()}
+    return Prediction(
+        seconds=(two.total_ps - one.total_ps) / _PS_PER_S,
+        batches=more["fault_batches"],
+        blocks=more["fault_blocks"],
+        pages=more["fault_pages"],
+        kernels=float(more["fault_batches"] > 0),
+        evictions=more["evictions"],
+        prefetches=0.0,
+        prefetched_blocks=0.0,
+        back_blocks=0.0,
+        back_faults=0.0,
+        back_pages=0.0,
+    )
+
+
+def _simulated(
+    point: DriverPoint, machine: ModelledMachine, kind: str, num_reads: int = 1
+) -> "SimulationResult":
+    setup = Setup(
+        machine=machine, policy=default_policy(kind), options=Options(count_downloads=True)
+    )
+    return run(_trace(point, machine, num_reads), setup)
+
+
+def _trace(point: DriverPoint, machine: ModelledMachine, num_reads: int) -> "_native.TraceSource":
     from isthmus import _native
 
     if point.access in _FAULTS:
@@ -104,5 +140,5 @@ def _trace(point: DriverPoint, machine: ModelledMachine) -> "_native.TraceSource
     whole = max(point.size_bytes // _PAGE_BYTES * _PAGE_BYTES, _PAGE_BYTES)
     if point.access in _TO_CPU or point.access is Access.WRITTEN:
         return _native.TraceSource.of_managed_write(whole, machine.cores.count)
-    at_random = point.access is Access.RANDOM
-    return _native.TraceSource.of_managed_read(whole, machine.cores.count, at_random)
+    cores, at_random = machine.cores.count, point.access in _AT_RANDOM
+    return _native.TraceSource.of_managed_read(whole, cores, at_random, num_reads)
