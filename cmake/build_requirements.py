@@ -1,4 +1,4 @@
-"""Print what pyproject.toml needs to build, or the packages of some of its groups; `dependencies` are the package's own."""
+"""Print what pyproject.toml needs to build, or some groups: `dependencies`, an extra, a group."""
 
 import sys
 import tomllib
