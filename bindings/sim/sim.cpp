@@ -138,6 +138,7 @@ void bind_link(nb::module_& m) {
       .def_rw("back_fault_ps", &sim::FaultParameters::back_fault_ps)
       .def_rw("back_page_ps", &sim::FaultParameters::back_page_ps)
       .def_rw("back_prefetch_ps", &sim::FaultParameters::back_prefetch_ps)
+      .def_rw("fetch_ps", &sim::FaultParameters::fetch_ps)
       .def_rw("evict_ps", &sim::FaultParameters::evict_ps)
       .def_rw("back_prefetch_block_ps", &sim::FaultParameters::back_prefetch_block_ps);
   def_word<&kHandling>(faults, "handling", &sim::FaultParameters::handling);

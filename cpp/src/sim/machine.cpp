@@ -134,6 +134,7 @@ void check_machine(const ModelledMachine& machine) {
   need_wait("faults.first_ps", machine.faults.first_ps);
   need_wait("faults.page_ps", machine.faults.page_ps);
   need_wait("faults.evict_ps", machine.faults.evict_ps);
+  need_wait("faults.fetch_ps", machine.faults.fetch_ps);
   need_wait("faults.prefetch_ps", machine.faults.prefetch_ps);
   need_wait("faults.prefetch_block_ps", machine.faults.prefetch_block_ps);
   need_wait("faults.back_fault_ps", machine.faults.back_fault_ps);

@@ -105,7 +105,8 @@ struct FaultParameters {
     batch,   ///< one batch at a time: later faults wait for the next one
     serial,  ///< one fault after the other (UVMSmart's accurate mode)
     /// As each, without a driver: the lanes that miss fetch what they lack, by loads of the host's
-    /// memory. So a warp waits for what its stores lack, too.
+    /// memory. So a warp waits for what its stores lack, too. Each migration is `fetch_ps` late
+    /// besides: what the lanes' program takes.
     lanes,
   };
   bool side_by_side() const { return handling == Handling::each || handling == Handling::lanes; }
@@ -116,6 +117,7 @@ struct FaultParameters {
   Picoseconds page_ps = 0;            ///< for each page of 4 KiB that migrates; likewise
   Picoseconds first_ps = 0;           ///< what a kernel's first batch takes longer; likewise
   Picoseconds evict_ps = 0;           ///< for each part that is evicted for a migration; likewise
+  Picoseconds fetch_ps = 0;           ///< `lanes`: see there; others have none
   Picoseconds prefetch_ps = 0;        ///< for each allocation that is prefetched
   Picoseconds prefetch_block_ps = 0;  ///< and for each block of 2 MiB of it, one after the other
   /// What the CPU takes back: for each of its page faults and each page of 4 KiB; by a prefetch

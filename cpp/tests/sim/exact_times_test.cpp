@@ -156,6 +156,9 @@ TEST(ExactTimes, AWarpWaitsForWhatItsStoreLacksIfItsLanesFetchIt) {
   machine.faults = {10'000'000, FaultParameters::Handling::lanes};
   const Picoseconds access = 4 * kCycle + kDramLoad + 10'000'000U + 1'024'000U;
   EXPECT_EQ(run(builder, machine, units(kKiB), mode(Mode::migrate)).total_ps, 2 * access);
+  machine.faults.fetch_ps = 7'000'000;
+  EXPECT_EQ(run(builder, machine, units(kKiB), mode(Mode::migrate)).total_ps,
+            2 * (access + 7'000'000U));
   // By a driver, the load begins 4 cycles after the store, and its unit follows on the link.
   machine.faults.handling = FaultParameters::Handling::each;
   EXPECT_EQ(run(builder, machine, units(kKiB), mode(Mode::migrate)).total_ps, access + 1'024'000U);

@@ -1,6 +1,7 @@
 """`isthmus sim calibrate` and `isthmus sim validate`: the modelled driver beside a real one."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -50,7 +51,9 @@ def calibrate(
 
     The costs of page faults are fitted to what `isthmus bench --managed` measured: for a block of
     2 MiB in a batch, for a kernel's first batch, and for each page. Every second size and all reads
-    at random are held back, and only test them. The rest of the machine stays.
+    at random are held back, and only test them. What a kernel takes to fetch a unit of a paged
+    array is fitted to three programs of `isthmus bench paging`, which takes a minute. The rest of
+    the machine stays.
 
     Exit codes: 0 ok, 1 the fit doesn't settle (nothing is written), 2 usage.
     """
@@ -60,8 +63,10 @@ def calibrate(
     from isthmus.files.whole import write_whole
     from isthmus.run.reading import read_run
     from isthmus.sim.driver.as_text import Comparison, comparison_text
-    from isthmus.sim.driver.fitting import fitted
+    from isthmus.sim.driver.fetching import fitted_fetch, num_steps
+    from isthmus.sim.driver.fitting import Fit, fitted
     from isthmus.sim.driver.measured import not_predicted, points_of
+    from isthmus.sim.driver.programs import program_points
     from isthmus.sim.driver.storing import fitted_machine_text, named_after
 
     if output is not None and output.suffix != _SUFFIX:
@@ -71,7 +76,14 @@ def calibrate(
         )
     check_output(output)
     measured = read_run(run)
-    fit = fitted(points_of(measured), _machine(machine, settings or []))
+    programs = program_points(measured)
+    points = points_of(measured, or_none=bool(programs))
+    fit = Fit(machine=_machine(machine, settings or []), compared=(), num_rounds=0)
+    if points:
+        fit = fitted(points, fit.machine)
+    if programs:
+        with programs_progress(num_steps(programs)) as tell:
+            fit = replace(fit, machine=fitted_fetch(programs, fit.machine, tell))
     found = named_after(fit.machine, output, measured)
     if output is not None:
         text = fitted_machine_text(found, measured, fit)

@@ -215,6 +215,8 @@ class Faults(Record):
     """Time for each page of 4 KiB that migrates; 0 if faults are handled in parallel."""
     evict: Duration = 0
     """Time for each part that is evicted to make room; 0 if faults are handled in parallel."""
+    fetch: Duration = 0
+    """Time that lanes take to fetch what they lack, besides the link's: with handling lanes."""
     prefetch: Duration = 0
     """Time to begin the prefetch of an allocation."""
     prefetch_block: Duration = 0

@@ -3,19 +3,22 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
-from isthmus.errors import UsageError
+from isthmus.errors import Error, UsageError
 from isthmus.report.format import Format
 from isthmus.run.model import Run
 from isthmus.run.programs import PROGRAMS, Input
 from isthmus.run.reading import parse_run
 from isthmus.sim.driver.as_text import Comparison, comparison_text
+from isthmus.sim.driver.fetching import fitted_fetch, fitting_programs, num_steps, with_fetch
 from isthmus.sim.driver.measured import points_of
 from isthmus.sim.driver.programs import (
     ProgramPoint,
+    Simulation,
     compared_programs,
     median_error,
     program_points,
@@ -94,11 +97,11 @@ def test_no_driver_takes_part_in_paging_and_kernels_have_few_warps() -> None:
     assert paged.policy.kind is Kind.RANGES
     assert paged.machine.faults.page == paged.machine.faults.block == 0
     assert paged.machine.faults.handling is Handling.LANES
-    assert paged.machine.cores.max_warps == 16
+    assert paged.machine.cores.max_warps == 24
     assert setup_of(small("whole_page", 1024), machine).policy.merge
     assert setup_of(small("units", 4096), machine).policy.unit == 4096
     through = setup_of(small("read_through", 1024), machine).machine
-    assert (through.faults.handling, through.cores.max_warps) == (Handling.EACH, 16)
+    assert (through.faults.handling, through.cores.max_warps) == (Handling.EACH, 24)
     assert setup_of(small("managed"), machine).machine.faults == machine.faults
 
 
@@ -120,6 +123,65 @@ def test_a_programs_clock_is_fitted_to_its_time_with_resident_data() -> None:
     assert found[0].seconds == pytest.approx(slow.seconds, rel=0.01)
     assert found[2].seconds > slow.seconds
     assert median_error(found) == median_error(found[1:])
+
+
+def made_with(fetch_us: float, names: tuple[str, ...]) -> list[ProgramPoint]:
+    """Give small programs' times with resident data and by units, as a machine predicts them."""
+    machine = with_fetch(load_machine(MACHINE), fetch_us)
+    points = []
+    for program in PROGRAMS:
+        if program.name not in names:
+            continue
+        small_one = replace(program, large=program.small)
+        simulation = Simulation.of(small_one, Event())
+        for way, unit in (("ideal", None), ("units", 1024)):
+            point = ProgramPoint(program=small_one, way=way, unit_bytes=unit, seconds=1.0)
+            setup = setup_of(point, machine)
+            found = simulation.compared(point, setup, simulation.run(setup))
+            points.append(replace(point, seconds=found.seconds))
+    return points
+
+
+def test_the_fit_finds_how_long_kernels_took_to_fetch_a_unit() -> None:
+    points = made_with(5.0, ("aes", "sto"))
+    told: list[int] = []
+    found = fitted_fetch(points, load_machine(MACHINE), lambda step, _: told.append(step))
+    assert found.faults.fetch == pytest.approx(5e6, abs=0.3e6)
+    assert told == list(range(num_steps(points)))
+    assert found.model_copy(update={"faults": load_machine(MACHINE).faults}) == load_machine(
+        MACHINE
+    )
+
+
+def test_where_the_link_alone_takes_longer_than_a_program_kernels_fetch_in_no_time() -> None:
+    machine = load_machine(MACHINE)
+    slow = machine.link.model_copy(update={"bandwidth": 10**8})
+    found = fitted_fetch(
+        made_with(5.0, ("aes", "sto")), machine.model_copy(update={"link": slow}), ignore
+    )
+    assert found.faults.fetch == 0
+
+
+def test_three_programs_are_fitted_to_and_the_others_test_the_fit() -> None:
+    points = made_with(5.0, ("aes", "cp", "lps", "ray", "sto"))
+    pairs = fitting_programs(points)
+    assert [pair[0].program.name for pair in pairs] == ["lps", "aes", "sto"]
+    assert all([one.way for one in pair] == ["ideal", "units"] for pair in pairs)
+
+
+def test_a_fit_that_no_time_settles_is_an_error_and_so_is_one_without_programs() -> None:
+    points = made_with(5.0, ("aes", "sto"))
+    slow = [replace(one, seconds=one.seconds * 1000) for one in points if one.way == "units"]
+    resident = [one for one in points if one.way == "ideal"]
+    both = [resident[0], slow[0], resident[1], slow[1]]
+    with pytest.raises(Error, match="doesn't settle"):
+        fitted_fetch(both, load_machine(MACHINE), ignore)
+    with pytest.raises(UsageError, match=r"none of the programs .* aes, lps, sto"):
+        fitted_fetch(made_with(5.0, ("cp",)), load_machine(MACHINE), ignore)
+
+
+def ignore(_step: int, _point: ProgramPoint) -> None:
+    """Follow no progress."""
 
 
 def test_hints_take_what_copies_and_the_calls_of_prefetches_take() -> None:

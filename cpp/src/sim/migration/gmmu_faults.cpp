@@ -9,10 +9,12 @@ namespace isthmus::sim {
 void Gmmu::handle_fault(std::uint32_t migration) {
   const Picoseconds now = schedule_.now_ps() + query_ps_;
   const FaultParameters& faults = machine_.faults;
-  const bool is_free =
-      faults.latency_ps == 0 && faults.block_ps == 0 && faults.page_ps == 0 && faults.first_ps == 0;
+  const bool is_free = faults.latency_ps == 0 && faults.block_ps == 0 && faults.page_ps == 0 &&
+                       faults.first_ps == 0 && faults.evict_ps == 0;
   if (is_free || faults.side_by_side()) {
-    migrations_[migration].handled_ps = now + faults.latency_ps;
+    const bool by_lanes = faults.handling == FaultParameters::Handling::lanes;
+    migrations_[migration].handled_ps =
+        now + faults.latency_ps + (by_lanes ? faults.fetch_ps : 0);
     return make_room_and_transfer(migration);
   }
   faults_.push_back(migration);

@@ -21,6 +21,7 @@ NOTE = "predicted times are modelled; measured ones are the medians of the run"
 _COSTS = ("latency", "first", "block", "page")
 _PREFETCH_COSTS = ("prefetch", "prefetch_block")
 _EVICTION = ("evict",)
+_FETCH = ("fetch",)
 _BACK_COSTS = ("back_fault", "back_page", "back_prefetch", "back_prefetch_block")
 
 
@@ -94,6 +95,12 @@ def eviction_cost(machine: ModelledMachine) -> str:
     return f"{evict} a block of 2 MiB that is evicted"
 
 
+def fetch_cost(machine: ModelledMachine) -> str:
+    """Say what a kernel takes that fetches what it lacks."""
+    (fetch,) = _texts(machine, _FETCH)
+    return f"{fetch} a unit that a kernel fetches itself"
+
+
 def prefetch_costs(machine: ModelledMachine) -> str:
     """Say what the modelled driver takes to prefetch."""
     call, block = _texts(machine, _PREFETCH_COSTS)
@@ -125,6 +132,7 @@ def _heading(run: Run, machine: ModelledMachine) -> list[str]:
         f"machine   {machine.name}: {machine.description}",
         f"faults    {fault_costs(machine)}",
         f"eviction  {eviction_cost(machine)}",
+        f"paged     {fetch_cost(machine)}",
         f"prefetch  {prefetch_costs(machine)}",
         f"back      {back_costs(machine)}",
     ]

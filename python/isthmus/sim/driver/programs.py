@@ -32,6 +32,10 @@ _PS_PER_S = 1e12
 _BLOCK_BYTES = 2 << 20
 _PROGRAMS = {program.test: program for program in PROGRAMS}
 _COPIES, _HINTED, _READ_THROUGH = "copies", "managed_hints", "read_through"
+RESIDENT = "ideal"
+"""The way whose data is there already."""
+UNITS = "units"
+"""The way of a paged array whose units are fetched one by one."""
 # Each way as a policy. Units of a paged array are valid or not, one by one. Hints prefetch in the
 # stream of the kernels, where the program copies, and what only the GPU writes is there before.
 _POLICY_OF = {
@@ -41,7 +45,7 @@ _POLICY_OF = {
     "whole_page": Kind.WHOLE_PAGE,
     "single_range": Kind.SINGLE_RANGE,
     "ranges": Kind.RANGES,
-    "units": Kind.BITMAP,
+    UNITS: Kind.BITMAP,
     "tree": Kind.TREE,
     "adaptive": Kind.ADAPTIVE,
     _READ_THROUGH: Kind.ZERO_COPY,
@@ -52,10 +56,13 @@ _POLICY_OF = {
 _PAGED = {"whole_page", "single_range", "ranges", "units", "tree", "adaptive", _READ_THROUGH}
 # A kernel fetches what it lacks itself: no driver takes part.
 _NO_DRIVER = {"latency": 0, "first": 0, "block": 0, "page": 0, "handling": Handling.LANES}
-# As many warps fit a core by the registers of most paged kernels: 124 to 160 a lane, of 65,536
-# (benchmarks/paging/registers.json; wp has 255).
-_PAGED_WARPS = 16
-_RESIDENT = "ideal"
+# As many warps fit a core by the bounds of the paged kernels (kernels/workload_*.cu); nn has none,
+# and 16 fit by its registers (benchmarks/paging/registers.json).
+_PAGED_WARPS = 24
+_PAGED_WARPS_OF = {"wp": 32, "nn": 16}
+# Each load looks at a bit. Where all is valid a stream of loads takes so much longer, with bounds
+# for 24 warps: benchmarks/paging/h100/paging.json.
+_PAGED_LOADS = 1.18
 # The fit of a clock ends when it predicts the time so well, or after so many simulations.
 _SAME = 0.01
 _MAX_ROUNDS = 8
@@ -111,7 +118,7 @@ def program_points(run: Run) -> list[ProgramPoint]:
         return []
     points = [point for result in run.results if (point := _point(result)) is not None]
     order = list(_PROGRAMS.values())
-    return sorted(points, key=lambda one: (order.index(one.program), one.way != _RESIDENT))
+    return sorted(points, key=lambda one: (order.index(one.program), one.way != RESIDENT))
 
 
 def compared_programs(
@@ -140,9 +147,9 @@ def compared_programs(
                 listed = list(group)
                 if tell is not None:
                     tell(len(found), listed[0])
-                simulation = _Simulation.of(program, stopped)
+                simulation = Simulation.of(program, stopped)
                 fitted = machine
-                if listed[0].way == _RESIDENT:
+                if listed[0].way == RESIDENT:
                     resident, fitted = simulation.fit(listed.pop(0), machine)
                     found.append(resident)
                 # Some ways are the same for the simulator: each is simulated once.
@@ -170,7 +177,7 @@ def median_error(compared: Sequence[ComparedProgram]) -> float:
 
 
 @dataclass(frozen=True)
-class _Simulation:
+class Simulation:
     """
     Simulates one program.
 
@@ -184,10 +191,13 @@ class _Simulation:
 
     @classmethod
     def of(cls, program: Program, stopped: Event) -> Self:
+        """Record a program."""
         recording = Library().recording(program.workload, SEED, dict(program.large.sizes))
         return cls(recording, stopped)
 
     def run(self, setup: Setup) -> "SimulationResult":
+        """Simulate it once; KeyboardInterrupt if it was stopped."""
+
         def poll(_now: int) -> bool:
             return not self.stopped.is_set()
 
@@ -196,6 +206,7 @@ class _Simulation:
     def compared(
         self, point: ProgramPoint, setup: Setup, result: "SimulationResult"
     ) -> ComparedProgram:
+        """Put a simulation beside a point."""
         # Copies are all made before the first launch.
         time_ps = result.copy_ps if point.way == _COPIES else result.total_ps
         if point.way == _HINTED:
@@ -233,12 +244,20 @@ def setup_of(point: ProgramPoint, machine: ModelledMachine) -> Setup:
     elif point.unit_bytes is not None and point.way in _PAGED:
         policy = policy.model_copy(update={"unit": point.unit_bytes})
     if point.way in _PAGED:
-        faults = machine.faults.model_copy(update=_NO_DRIVER)
-        if point.way == _READ_THROUGH:  # nothing is fetched, and stores in place wait for nothing
-            faults = faults.model_copy(update={"handling": Handling.EACH})
-        cores = machine.cores.model_copy(update={"max_warps": _PAGED_WARPS})
-        machine = machine.model_copy(update={"faults": faults, "cores": cores})
+        machine = _paged(point, machine)
     return Setup(machine=machine, policy=policy)
+
+
+def _paged(point: ProgramPoint, machine: ModelledMachine) -> ModelledMachine:
+    """Give the machine as the kernels of a paged array use it."""
+    faults = machine.faults.model_copy(update=_NO_DRIVER)
+    clock = round(machine.cores.clock / _PAGED_LOADS)
+    if point.way == _READ_THROUGH:  # nothing is fetched, and stores in place wait for nothing
+        faults = faults.model_copy(update={"handling": Handling.EACH})
+        clock = machine.cores.clock
+    warps = _PAGED_WARPS_OF.get(point.program.workload, _PAGED_WARPS)
+    cores = machine.cores.model_copy(update={"max_warps": warps, "clock": clock})
+    return machine.model_copy(update={"faults": faults, "cores": cores})
 
 
 def _point(result: Result) -> ProgramPoint | None:

@@ -3,7 +3,13 @@
 from pathlib import Path
 
 from isthmus.run.model import Run
-from isthmus.sim.driver.as_text import back_costs, eviction_cost, fault_costs, prefetch_costs
+from isthmus.sim.driver.as_text import (
+    back_costs,
+    eviction_cost,
+    fault_costs,
+    fetch_cost,
+    prefetch_costs,
+)
 from isthmus.sim.driver.fitting import Fit
 from isthmus.sim.machine import ModelledMachine
 from isthmus.sim.machine_text import machine_text
@@ -31,6 +37,7 @@ def fitted_machine_text(machine: ModelledMachine, run: Run, fit: Fit) -> str:
         f"{run.machine.device.name}, driver {run.machine.driver.driver_version}.",
         f"{fault_costs(machine)}.",
         f"Making room: {eviction_cost(machine)}.",
+        f"Paged arrays: {fetch_cost(machine)}.",
         f"Prefetches: {prefetch_costs(machine)}.",
         f"What the CPU takes back: {back_costs(machine)}.",
         "Predicted over measured, less 1:",
