@@ -15,8 +15,9 @@ enum class PageOrder {
   random,   ///< each once, in the order of kernels/page_order.cuh: isthmus_pattern_verify_pages
 };
 
-/// All of some memory is read `num_reads` times, by a launch each, as kernels/pattern.cu reads it: eight CTAs of 256 threads for
-/// each core, 8 bytes for each thread, and then again behind what all of them have read.
+/// All of some memory is read, by `num_reads` launches one after the other, as kernels/pattern.cu
+/// reads it: eight CTAs of 256 threads for each core, 8 bytes for each thread, and then again behind
+/// what all of them have read.
 ///
 /// Throws      UsageError unless `size_bytes` is 1 to 2^36 and a multiple of 4096, `num_cores` is 1
 ///             to 256, and `num_reads` 1 to 16.
