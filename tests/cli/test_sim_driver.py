@@ -13,6 +13,7 @@ from program import Golden, Invoke
 
 pytestmark = pytest.mark.native
 RUN = Path(__file__).parents[2] / "benchmarks/link/h100/run.json"
+PROGRAMS_RUN = Path(__file__).parents[2] / "benchmarks/paging/h100/programs.json"
 
 
 @pytest.fixture
@@ -62,6 +63,28 @@ def test_a_fitted_machine_is_written_and_predicts_its_run(
     }
     assert set(errors) == {1 << 20, 4 << 20, 16 << 20}
     assert max(errors.values()) < 0.05
+
+
+@pytest.mark.long
+def test_what_kernels_take_to_fetch_a_unit_is_fitted_to_programs(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    document: dict[str, Any] = json.loads(PROGRAMS_RUN.read_text())
+    document["results"] = [
+        one
+        for one in document["results"]
+        if one["test"] == "paging_sto" and one["axes"]["way"] in {"ideal", "units"}
+    ]
+    run, path = tmp_path / "run.json", tmp_path / "mine.toml"
+    run.write_text(json.dumps(document))
+    fitted = invoke("sim", "calibrate", str(run), "-m", "h100-pcie5", "-o", str(path))
+    assert fitted.code == 0, fitted.err
+    assert "us a unit that a kernel fetches itself" in fitted.out
+    assert "fitted to sto." in path.read_text()
+    shown = invoke("sim", "validate", str(run), "-m", str(path), "--format", "json")
+    assert shown.code == 0, shown.err
+    errors = [abs(one["error"]) for one in json.loads(shown.out)["points"]]
+    assert max(errors) < 0.03
 
 
 def test_a_fit_that_does_not_settle_is_an_error_and_stores_nothing(

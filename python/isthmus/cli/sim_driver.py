@@ -63,7 +63,7 @@ def calibrate(
     from isthmus.files.whole import write_whole
     from isthmus.run.reading import read_run
     from isthmus.sim.driver.as_text import Comparison, comparison_text
-    from isthmus.sim.driver.fetching import fitted_fetch, num_steps
+    from isthmus.sim.driver.fetching import fitted_fetch, names_of_fitting, num_steps
     from isthmus.sim.driver.fitting import Fit, fitted
     from isthmus.sim.driver.measured import not_predicted, points_of
     from isthmus.sim.driver.programs import program_points
@@ -78,20 +78,21 @@ def calibrate(
     measured = read_run(run)
     programs = program_points(measured)
     points = points_of(measured, or_none=bool(programs))
-    fit = Fit(machine=_machine(machine, settings or []), compared=(), num_rounds=0)
+    fit = Fit(machine=_machine(machine, settings or []))
     if points:
         fit = fitted(points, fit.machine)
     if programs:
         with programs_progress(num_steps(programs)) as tell:
-            fit = replace(fit, machine=fitted_fetch(programs, fit.machine, tell))
-    found = named_after(fit.machine, output, measured)
+            found = fitted_fetch(programs, fit.machine, tell)
+        fit = replace(fit, machine=found, programs=names_of_fitting(programs))
+    named = named_after(fit.machine, output, measured)
     if output is not None:
-        text = fitted_machine_text(found, measured, fit)
+        text = fitted_machine_text(named, measured, fit)
         say_lines(f"written: {write_whole(output, text)}")
     print_data(
         comparison_text(
             measured,
-            found,
+            named,
             Comparison(points=fit.compared, left_out=not_predicted(measured)),
             output_format,
             width=columns_of(sys.stdout),

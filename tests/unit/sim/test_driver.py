@@ -16,7 +16,7 @@ from isthmus.report.format import Format
 from isthmus.run.model import Run
 from isthmus.run.reading import parse_run, read_run
 from isthmus.sim.driver.as_text import Comparison, comparison_text, geometric_error
-from isthmus.sim.driver.fitting import Compared, compared, fitted
+from isthmus.sim.driver.fitting import Compared, Fit, compared, fitted
 from isthmus.sim.driver.measured import (
     FAULT_PAGES,
     PREDICTED,
@@ -410,6 +410,13 @@ def test_a_fitted_machine_says_what_it_was_fitted_to(h100: Run) -> None:
     assert machine.name == "mine"
     assert h100.run.id in text
     assert "2 MiB: +0.0% (held back)" in text
+
+
+def test_a_machine_fitted_to_programs_alone_says_nothing_of_a_driver(h100: Run) -> None:
+    fit = Fit(machine=load_machine("h100-pcie5"), programs=("lps", "sto"))
+    text = fitted_machine_text(fit.machine, h100, fit)
+    assert "Paged arrays: 9.75 us a unit that a kernel fetches itself, fitted to lps, sto." in text
+    assert "costs of faults" not in text
 
 
 def test_tables_fit_80_columns_and_name_what_is_modelled(h100: Run) -> None:

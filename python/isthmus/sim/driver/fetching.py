@@ -129,6 +129,11 @@ def fitted_fetch(
     return with_fetch(machine, high)
 
 
+def names_of_fitting(points: Sequence[ProgramPoint]) -> tuple[str, ...]:
+    """Name the programs that are fitted to."""
+    return tuple(pair[0].program.name for pair in fitting_programs(points))
+
+
 def num_steps(points: Sequence[ProgramPoint]) -> int:
     """Count the steps of a fit."""
     return len(fitting_programs(points)) + _ROUNDS

@@ -102,11 +102,13 @@ class Fit:
         machine: With the costs found.
         compared: Every point beside its prediction.
         num_rounds: How often all points were simulated.
+        programs: The programs that what a kernel takes to fetch a unit was fitted to; maybe none.
     """
 
     machine: ModelledMachine
-    compared: tuple[Compared, ...]
-    num_rounds: int
+    compared: tuple[Compared, ...] = ()
+    num_rounds: int = 0
+    programs: tuple[str, ...] = ()
 
 
 def compared(points: Sequence[DriverPoint], machine: ModelledMachine) -> tuple[Compared, ...]:

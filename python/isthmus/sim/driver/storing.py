@@ -33,11 +33,18 @@ def fitted_machine_text(machine: ModelledMachine, run: Run, fit: Fit) -> str:
         fit: How well.
     """
     remarks = [
-        f"The costs of faults are fitted by `isthmus sim calibrate` to run {run.run.id}:",
+        f"Fitted by `isthmus sim calibrate` to run {run.run.id}:",
         f"{run.machine.device.name}, driver {run.machine.driver.driver_version}.",
-        f"{fault_costs(machine)}.",
+        *(_of_the_driver(machine, fit) if fit.compared else ()),
+        *(_of_paged_arrays(machine, fit) if fit.programs else ()),
+    ]
+    return machine_text(machine, remarks)
+
+
+def _of_the_driver(machine: ModelledMachine, fit: Fit) -> list[str]:
+    return [
+        f"The costs of faults: {fault_costs(machine)}.",
         f"Making room: {eviction_cost(machine)}.",
-        f"Paged arrays: {fetch_cost(machine)}.",
         f"Prefetches: {prefetch_costs(machine)}.",
         f"What the CPU takes back: {back_costs(machine)}.",
         "Predicted over measured, less 1:",
@@ -47,4 +54,7 @@ def fitted_machine_text(machine: ModelledMachine, run: Run, fit: Fit) -> str:
             for one in fit.compared
         ),
     ]
-    return machine_text(machine, remarks)
+
+
+def _of_paged_arrays(machine: ModelledMachine, fit: Fit) -> list[str]:
+    return [f"Paged arrays: {fetch_cost(machine)}, fitted to {', '.join(fit.programs)}."]
