@@ -13,8 +13,7 @@ void Gmmu::handle_fault(std::uint32_t migration) {
                        faults.first_ps == 0 && faults.evict_ps == 0;
   if (is_free || faults.side_by_side()) {
     const bool by_lanes = faults.handling == FaultParameters::Handling::lanes;
-    migrations_[migration].handled_ps =
-        now + faults.latency_ps + (by_lanes ? faults.fetch_ps : 0);
+    migrations_[migration].handled_ps = now + faults.latency_ps + (by_lanes ? faults.fetch_ps : 0);
     return make_room_and_transfer(migration);
   }
   faults_.push_back(migration);
