@@ -59,7 +59,8 @@ def plan_request(request: Request, surroundings: Surroundings) -> Plan:
     emulated = surroundings.session.emulated
     # Some tests need two buffers of the largest size. A quick run's are smaller.
     modelled = emulated and request.sizes is None
-    usual = (2 - request.quick) * largest_emulated_bytes(quick=False) if modelled else None
+    num_buffers = 1 if request.quick else 2
+    usual = num_buffers * largest_emulated_bytes(quick=False) if modelled else None
     demand = Demand(
         limits=surroundings.limits().at_most(request.max_bytes or usual),
         sizes=request.sizes,

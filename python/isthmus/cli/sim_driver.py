@@ -63,7 +63,7 @@ def calibrate(
     from isthmus.files.whole import write_whole
     from isthmus.run.reading import read_run
     from isthmus.sim.driver.as_text import Comparison, comparison_text
-    from isthmus.sim.driver.fetching import fitted_fetch, names_of_fitting, num_steps
+    from isthmus.sim.driver.fetching import fitted_fetch, fitting_programs, num_steps
     from isthmus.sim.driver.fitting import Fit, fitted
     from isthmus.sim.driver.measured import not_predicted, points_of
     from isthmus.sim.driver.programs import program_points
@@ -76,15 +76,17 @@ def calibrate(
         )
     check_output(output)
     measured = read_run(run)
-    programs = program_points(measured)
-    points = points_of(measured, or_none=bool(programs))
+    of_programs = program_points(measured)
+    points = points_of(measured, or_none=bool(of_programs))
     fit = Fit(machine=_machine(machine, settings or []))
     if points:
         fit = fitted(points, fit.machine)
-    if programs:
-        with programs_progress(num_steps(programs)) as tell:
-            found = fitted_fetch(programs, fit.machine, tell)
-        fit = replace(fit, machine=found, programs=names_of_fitting(programs))
+    chosen = fitting_programs(of_programs)
+    if chosen or not points:
+        with programs_progress(num_steps(chosen)) as tell:
+            found = fitted_fetch(chosen, fit.machine, tell)
+        names = tuple(resident.program.name for resident, _ in chosen)
+        fit = replace(fit, machine=found, programs=names)
     named = named_after(fit.machine, output, measured)
     if output is not None:
         text = fitted_machine_text(named, measured, fit)

@@ -143,11 +143,11 @@ def made_with(fetch_us: float, names: tuple[str, ...]) -> list[ProgramPoint]:
 
 
 def test_the_fit_finds_how_long_kernels_took_to_fetch_a_unit() -> None:
-    points = made_with(5.0, ("aes", "sto"))
+    chosen = fitting_programs(made_with(5.0, ("aes", "sto")))
     told: list[int] = []
-    found = fitted_fetch(points, load_machine(MACHINE), lambda step, _: told.append(step))
+    found = fitted_fetch(chosen, load_machine(MACHINE), lambda step, _: told.append(step))
     assert found.faults.fetch == pytest.approx(5e6, abs=0.3e6)
-    assert told == list(range(num_steps(points)))
+    assert told == list(range(num_steps(chosen)))
     assert found.model_copy(update={"faults": load_machine(MACHINE).faults}) == load_machine(
         MACHINE
     )
@@ -156,9 +156,8 @@ def test_the_fit_finds_how_long_kernels_took_to_fetch_a_unit() -> None:
 def test_where_the_link_alone_takes_longer_than_a_program_kernels_fetch_in_no_time() -> None:
     machine = load_machine(MACHINE)
     slow = machine.link.model_copy(update={"bandwidth": 10**8})
-    found = fitted_fetch(
-        made_with(5.0, ("aes", "sto")), machine.model_copy(update={"link": slow}), ignore
-    )
+    chosen = fitting_programs(made_with(5.0, ("aes", "sto")))
+    found = fitted_fetch(chosen, machine.model_copy(update={"link": slow}), ignore)
     assert found.faults.fetch == 0
 
 
@@ -175,9 +174,9 @@ def test_a_fit_that_no_time_settles_is_an_error_and_so_is_one_without_programs()
     resident = [one for one in points if one.way == "ideal"]
     both = [resident[0], slow[0], resident[1], slow[1]]
     with pytest.raises(Error, match="doesn't settle"):
-        fitted_fetch(both, load_machine(MACHINE), ignore)
+        fitted_fetch(fitting_programs(both), load_machine(MACHINE), ignore)
     with pytest.raises(UsageError, match=r"none of the programs .* aes, lps, sto"):
-        fitted_fetch(made_with(5.0, ("cp",)), load_machine(MACHINE), ignore)
+        fitted_fetch(fitting_programs(made_with(5.0, ("cp",))), load_machine(MACHINE), ignore)
 
 
 def ignore(_step: int, _point: ProgramPoint) -> None:

@@ -8,12 +8,9 @@ over measured is 1 in the geometric mean. All other ways, and the other programs
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
 from math import log
-from os import cpu_count
-from threading import Event
 
 from isthmus.errors import Error, UsageError
 from isthmus.sim.driver.programs import (
@@ -22,6 +19,7 @@ from isthmus.sim.driver.programs import (
     ProgramPoint,
     Simulation,
     setup_of,
+    simulating,
 )
 from isthmus.sim.machine import ModelledMachine
 
@@ -75,7 +73,7 @@ def fitting_programs(points: Sequence[ProgramPoint]) -> list[list[ProgramPoint]]
 
 
 def fitted_fetch(
-    points: Sequence[ProgramPoint],
+    chosen: Sequence[Sequence[ProgramPoint]],
     machine: ModelledMachine,
     tell: Callable[[int, ProgramPoint], None],
 ) -> ModelledMachine:
@@ -83,44 +81,38 @@ def fitted_fetch(
     Find `faults.fetch`, on all cores.
 
     Args:
-        points: As `program_points` lists them.
+        chosen: As `fitting_programs` gives them.
         machine: The machine that was measured, as modelled.
         tell: Called with the number of finished steps, of `num_steps`, and what is simulated next.
 
     Raises:
-        UsageError: There is no such program.
+        UsageError: There is no program.
         Error: No time makes the predictions as long as what was measured.
         KeyboardInterrupt: Ctrl-C was pressed; simulations that are under way end within a moment.
     """
-    chosen = fitting_programs(points)
     if not chosen:
         raise UsageError(
             f"this run has none of the programs that are fitted to: {', '.join(sorted(_CHOSEN))}",
             hint="`isthmus bench paging` measures them, on a GPU",
         )
-    stopped = Event()
-    with ThreadPoolExecutor(cpu_count() or 1) as pool:
-        try:
-            programs = []
-            for number, (resident, units) in enumerate(chosen):
-                tell(number, resident)
-                simulation = Simulation.of(units.program, stopped)
-                programs.append(_Fitted(simulation, simulation.fit(resident, machine)[1], units))
+    with simulating() as (pool, stopped):
+        programs = []
+        for number, (resident, units) in enumerate(chosen):
+            tell(number, resident)
+            simulation = Simulation.of(units.program, stopped)
+            programs.append(_Fitted(simulation, simulation.fit(resident, machine)[1], units))
 
-            def off(fetch_us: float) -> float:
-                ratios = [pool.submit(program.log_ratio, fetch_us) for program in programs]
-                return sum(ratio.result() for ratio in ratios) / len(programs)
+        def is_too_long(fetch_us: float) -> bool:
+            ratios = [pool.submit(program.log_ratio, fetch_us) for program in programs]
+            return sum(ratio.result() for ratio in ratios) >= 0
 
-            low, high = 0.0, float(_MOST_US)
-            if off(low) >= 0:
-                return with_fetch(machine, 0)
-            for round_number in range(_ROUNDS):
-                tell(len(chosen) + round_number, chosen[0][1])
-                middle = (low + high) / 2
-                low, high = (low, middle) if off(middle) > 0 else (middle, high)
-        finally:
-            stopped.set()
-            pool.shutdown(cancel_futures=True)
+        low, high = 0.0, float(_MOST_US)
+        if is_too_long(low):
+            return with_fetch(machine, low)
+        for number in range(_ROUNDS):
+            tell(len(chosen) + number, chosen[0][1])
+            middle = (low + high) / 2
+            low, high = (low, middle) if is_too_long(middle) else (middle, high)
     if high == _MOST_US:
         raise Error(
             f"the fit doesn't settle: programs are predicted too quick with {_MOST_US} us a unit",
@@ -129,11 +121,6 @@ def fitted_fetch(
     return with_fetch(machine, high)
 
 
-def names_of_fitting(points: Sequence[ProgramPoint]) -> tuple[str, ...]:
-    """Name the programs that are fitted to."""
-    return tuple(pair[0].program.name for pair in fitting_programs(points))
-
-
-def num_steps(points: Sequence[ProgramPoint]) -> int:
+def num_steps(chosen: Sequence[Sequence[ProgramPoint]]) -> int:
     """Count the steps of a fit."""
-    return len(fitting_programs(points)) + _ROUNDS
+    return len(chosen) + _ROUNDS

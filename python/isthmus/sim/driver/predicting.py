@@ -60,11 +60,11 @@ class Prediction:
     pages: float
     kernels: float
     evictions: float
-    prefetches: float
-    prefetched_blocks: float
-    back_blocks: float
-    back_faults: float
-    back_pages: float
+    prefetches: float = 0.0
+    prefetched_blocks: float = 0.0
+    back_blocks: float = 0.0
+    back_faults: float = 0.0
+    back_pages: float = 0.0
 
 
 def predicted(point: DriverPoint, machine: ModelledMachine) -> Prediction:
@@ -114,11 +114,6 @@ def _thrashed(point: DriverPoint, machine: ModelledMachine) -> Prediction:
         pages=more["fault_pages"],
         kernels=float(more["fault_batches"] > 0),
         evictions=more["evictions"],
-        prefetches=0.0,
-        prefetched_blocks=0.0,
-        back_blocks=0.0,
-        back_faults=0.0,
-        back_pages=0.0,
     )
 
 

@@ -7,8 +7,9 @@ resident, and the other ways are predicted with it.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import median
@@ -140,34 +141,39 @@ def compared_programs(
         KeyboardInterrupt: Ctrl-C was pressed; simulations that are under way end within a moment.
     """
     found: list[ComparedProgram] = []
+    with simulating() as (pool, stopped):
+        for program, group in groupby(points, key=lambda point: point.program):
+            listed = list(group)
+            if tell is not None:
+                tell(len(found), listed[0])
+            simulation = Simulation.of(program, stopped)
+            fitted = machine
+            if listed[0].way == RESIDENT:
+                resident, fitted = simulation.fit(listed.pop(0), machine)
+                found.append(resident)
+            # Some ways are the same for the simulator: each is simulated once.
+            setups = {one.way: setup_of(one, fitted) for one in listed}
+            names = {way: setup.model_dump_json() for way, setup in setups.items()}
+            distinct = {names[way]: setup for way, setup in setups.items()}
+            runs = {name: pool.submit(simulation.run, setup) for name, setup in distinct.items()}
+            for point in listed:
+                if tell is not None:
+                    tell(len(found), point)
+                result = runs[names[point.way]].result()
+                found.append(simulation.compared(point, setups[point.way], result))
+    return tuple(found)
+
+
+@contextmanager
+def simulating() -> Iterator[tuple[ThreadPoolExecutor, Event]]:
+    """Give a thread for each core, and the event that ends what is under way when this is left."""
     stopped = Event()
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         try:
-            for program, group in groupby(points, key=lambda point: point.program):
-                listed = list(group)
-                if tell is not None:
-                    tell(len(found), listed[0])
-                simulation = Simulation.of(program, stopped)
-                fitted = machine
-                if listed[0].way == RESIDENT:
-                    resident, fitted = simulation.fit(listed.pop(0), machine)
-                    found.append(resident)
-                # Some ways are the same for the simulator: each is simulated once.
-                setups = {one.way: setup_of(one, fitted) for one in listed}
-                names = {way: setup.model_dump_json() for way, setup in setups.items()}
-                distinct = {names[way]: setup for way, setup in setups.items()}
-                runs = {
-                    name: pool.submit(simulation.run, setup) for name, setup in distinct.items()
-                }
-                for point in listed:
-                    if tell is not None:
-                        tell(len(found), point)
-                    result = runs[names[point.way]].result()
-                    found.append(simulation.compared(point, setups[point.way], result))
+            yield pool, stopped
         finally:
             stopped.set()
             pool.shutdown(cancel_futures=True)
-    return tuple(found)
 
 
 def median_error(compared: Sequence[ComparedProgram]) -> float:
