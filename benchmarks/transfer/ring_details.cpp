@@ -36,9 +36,7 @@
 #include <cstring>
 #include <functional>
 #include <iostream>
-#include <map>
 #include <memory>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -49,6 +47,7 @@
 #include "host/cpu/clock.hpp"
 #include "host/memory/pageable_buffer.hpp"
 #include "host/memory/pattern.hpp"
+#include "options.hpp"
 #include "rounds.hpp"
 #include "rows.hpp"
 #include "transfer/staging/copy_moments.hpp"
@@ -69,51 +68,25 @@ double seconds_between(std::int64_t begun_ns, std::int64_t ended_ns) {
   return static_cast<double>(ended_ns - begun_ns) * 1e-9;
 }
 
-using Options = std::map<std::string, std::vector<std::string>>;
-
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream rest(text);
-  for (std::string part; std::getline(rest, part, ',');) parts.push_back(part);
-  return parts;
-}
-
-Options parsed(int argc, char** argv) {
-  Options options{{"threads", {"8", "10", "12", "15"}},
-                  {"slot_mib", {"8", "16"}},
-                  {"slots", {"4"}},
-                  {"part_kib", {"256"}},
-                  {"min_part_kib", {"64"}},
-                  {"filler_kib", {"2048"}},
-                  {"marks", {"flags"}},
-                  {"first_kib", {"512"}},
-                  {"up_pieces", {"4"}},
-                  {"down_pieces", {"8"}},
-                  {"growth", {"200"}},
-                  {"long_growth", {"150"}},
-                  {"stores", {"best"}},
-                  {"streamed_kib", {"32768"}},
-                  {"huge_kib", {"16384"}},
-                  {"size_kib", {"1024", "4096", "16384", "65536", "1048576"}},
-                  {"directions", {"h2d", "d2h"}},
-                  {"rounds", {"7"}},
-                  {"conditions", {"warm", "pause", "fresh"}}};
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    const std::size_t equals = word.find('=');
-    const auto known = options.find(word.substr(0, equals));
-    if (equals == std::string::npos || known == options.end())
-      throw std::invalid_argument("unknown option " + word);
-    known->second = split(word.substr(equals + 1));
-  }
-  return options;
-}
-
-std::vector<std::size_t> numbers(const Options& options, const std::string& name) {
-  std::vector<std::size_t> found;
-  for (const std::string& text : options.at(name)) found.push_back(std::stoul(text));
-  return found;
-}
+const Options kDefaults{{"threads", {"8", "10", "12", "15"}},
+                        {"slot_mib", {"8", "16"}},
+                        {"slots", {"4"}},
+                        {"part_kib", {"256"}},
+                        {"min_part_kib", {"64"}},
+                        {"filler_kib", {"2048"}},
+                        {"marks", {"flags"}},
+                        {"first_kib", {"512"}},
+                        {"up_pieces", {"4"}},
+                        {"down_pieces", {"8"}},
+                        {"growth", {"200"}},
+                        {"long_growth", {"150"}},
+                        {"stores", {"best"}},
+                        {"streamed_kib", {"32768"}},
+                        {"huge_kib", {"16384"}},
+                        {"size_kib", {"1024", "4096", "16384", "65536", "1048576"}},
+                        {"directions", {"h2d", "d2h"}},
+                        {"rounds", {"7"}},
+                        {"conditions", {"warm", "pause", "fresh"}}};
 
 void vary_marks(std::vector<RingSettings>& all, const std::vector<std::string>& marks) {
   std::vector<RingSettings> varied;
@@ -358,10 +331,4 @@ void run(const Options& options) {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  run(parsed(argc, argv));
-  return std::cout.flush() ? 0 : 1;
-} catch (const std::exception& error) {
-  std::cerr << "error: " << error.what() << '\n';
-  return 1;
-}
+int main(int argc, char** argv) { return run_program(argc, argv, kDefaults, run); }

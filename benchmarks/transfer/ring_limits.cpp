@@ -26,10 +26,7 @@
 #include <cstdint>
 #include <functional>
 #include <iostream>
-#include <map>
 #include <memory>
-#include <sstream>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -40,6 +37,7 @@
 #include "host/cpu/patience.hpp"
 #include "host/memory/pageable_buffer.hpp"
 #include "host/memory/pattern.hpp"
+#include "options.hpp"
 #include "rounds.hpp"
 #include "rows.hpp"
 #include "transfer/staging/host_copy.hpp"
@@ -60,26 +58,10 @@ double seconds_since(std::int64_t begun_ns) {
   return static_cast<double>(steady_ns() - begun_ns) * 1e-9;
 }
 
-using Options = std::map<std::string, std::vector<std::size_t>>;
-
-Options parsed(int argc, char** argv) {
-  Options options{{"size_mib", {64, 256, 1024}},
-                  {"threads", {6, 10, 14}},
-                  {"pause_us", {0, 3000}},
-                  {"rounds", {9}}};
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    const std::size_t equals = word.find('=');
-    const auto known = options.find(word.substr(0, equals));
-    if (equals == std::string::npos || known == options.end())
-      throw std::invalid_argument("unknown option " + word);
-    known->second.clear();
-    std::istringstream rest(word.substr(equals + 1));
-    for (std::string part; std::getline(rest, part, ',');)
-      known->second.push_back(std::stoul(part));
-  }
-  return options;
-}
+const Options kDefaults{{"size_mib", {"64", "256", "1024"}},
+                        {"threads", {"6", "10", "14"}},
+                        {"pause_us", {"0", "3000"}},
+                        {"rounds", {"9"}}};
 
 /// Threads that fill pinned slots together. The caller is one of them.
 class Fillers {
@@ -237,14 +219,14 @@ std::vector<Row> Bench::measure(std::size_t size_bytes, std::size_t num_threads,
 }
 
 void run(const Options& options) {
-  Bench bench(std::ranges::max(options.at("size_mib")) * kMiB);
+  Bench bench(std::ranges::max(numbers(options, "size_mib")) * kMiB);
   std::vector<Row> rows;
-  for (const std::size_t size_mib : options.at("size_mib"))
-    for (const std::size_t pause_us : options.at("pause_us"))
-      for (const std::size_t num_threads : options.at("threads")) {
+  for (const std::size_t size_mib : numbers(options, "size_mib"))
+    for (const std::size_t pause_us : numbers(options, "pause_us"))
+      for (const std::size_t num_threads : numbers(options, "threads")) {
         const auto found =
             bench.measure(size_mib * kMiB, num_threads, std::chrono::microseconds(pause_us),
-                          options.at("rounds").front());
+                          numbers(options, "rounds").front());
         rows.insert(rows.end(), found.begin(), found.end());
       }
   print_rows(rows, bench.emulated());
@@ -252,10 +234,4 @@ void run(const Options& options) {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
-  run(parsed(argc, argv));
-  return std::cout.flush() ? 0 : 1;
-} catch (const std::exception& error) {
-  std::cerr << "error: " << error.what() << '\n';
-  return 1;
-}
+int main(int argc, char** argv) { return run_program(argc, argv, kDefaults, run); }
