@@ -77,6 +77,8 @@ def test_managed_memory_is_measured_where_it_was_asked_for(invoke: Invoke) -> No
     assert {r.source for r in run.results} == {"managed", "device"}
     refused = invoke(*EMULATED, *chosen(*MANAGED))
     assert refused.code == 2
+    assert "can't be measured without --managed" in " ".join(refused.err.split())
+    assert "add --managed" in refused.err
 
 
 def test_faults_of_managed_memory_are_measured_on_both_sides(invoke: Invoke) -> None:

@@ -79,8 +79,14 @@ def plan_points(tests: Sequence[BenchTest], demand: Demand) -> Plan:
             f"size {format_size(demand.sizes[0])} is larger than the largest size of window tests",
             hint=f"the largest is {format_size(LARGEST_BYTES).replace(' ', '')}",
         )
+    names = ", ".join(test.name for test in tests)
+    if not wanted and any(test.points(replace(demand, managed=True)) for test in tests):
+        raise UsageError(
+            f"{names} can't be measured without --managed",
+            hint="migrations delay all other work on the device meanwhile: add --managed",
+        )
     raise UsageError(
-        f"nothing of {', '.join(test.name for test in tests)} can be measured: {limits.words}",
+        f"nothing of {names} can be measured: {limits.words}",
         hint="other sizes, or more memory (--max-bytes), or another test: isthmus bench --list",
     )
 
