@@ -82,6 +82,7 @@ class Torch:
     Attributes:
         done: What streams did, in order.
         current: The stream in which the consumer works.
+        interruptions: What waiting for copies raises first.
     """
 
     strided = "strided"
@@ -94,6 +95,7 @@ class Torch:
 
     def __init__(self, num_devices: int = 2) -> None:
         self.done: list[str] = []
+        self.interruptions: list[BaseException] = []
         self.current = "consumer"
         self.cuda = SimpleNamespace(
             device_count=lambda: num_devices,

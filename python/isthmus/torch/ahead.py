@@ -14,11 +14,18 @@ _PATIENCE_SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Failure:
+class Failure:
+    """Comes in the place of an item: what the source or the preparation raised."""
+
     error: BaseException
 
 
-_END = object()
+END = object()
+"""Comes after the last item."""
+
+
+class NothingYet(Exception):
+    """The source has not given its next item yet."""
 
 
 def _nothing() -> None:
@@ -52,8 +59,11 @@ class _Thread:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
-    def take(self) -> Any:  # noqa: ANN401
-        taken = self._ready.get()
+    def take(self, *, wait: bool) -> Any:  # noqa: ANN401
+        try:
+            taken = self._ready.get(block=wait)
+        except queue.Empty:
+            raise NothingYet from None
         self._free.release()
         return taken
 
@@ -78,7 +88,7 @@ class _Thread:
         last: Any = None
         while last is None:
             self._free.acquire()
-            last = _END if self._stopped else self._put_next()
+            last = END if self._stopped else self._put_next()
         self._ready.put(last)
         # An error holds this frame, and must not be held by it: see Ahead.__next__.
         del last
@@ -99,12 +109,12 @@ class _Thread:
     def _put_next(self) -> Any:  # noqa: ANN401
         """Return None, or what ends this thread."""
         try:
-            self._ready.put(self._prepare(next(self._source)))
             self._clear()
+            self._ready.put(self._prepare(next(self._source)))
         except StopIteration:
-            return _END
+            return END
         except BaseException as error:  # noqa: BLE001 - the consumer gets it
-            return _Failure(error)
+            return Failure(error)
         return None
 
 
@@ -133,8 +143,7 @@ class Ahead(Generic[Item]):
             prepare: Is called in the thread for each item.
             depth: How many items may be ready, or in preparation, at a time.
             name: The thread's.
-            clear: Is called in the thread after each item was given on, when the thread holds
-                nothing of what it was made of.
+            clear: Is called in the thread before it asks for an item.
         """
         self._source = source
         self._prepare = prepare
@@ -158,16 +167,10 @@ class Ahead(Generic[Item]):
             StopIteration: The source has no more, or this was closed.
             BaseException: What the source or the preparation raised.
         """
-        if self._ended:
+        taken = self.take(wait=True)
+        if taken is END:
             raise StopIteration
-        if self._failed:
-            self._thread = self._start()
-        taken = self._thread.take()
-        if taken is _END:
-            self.close()
-            raise StopIteration
-        if isinstance(taken, _Failure):
-            self._failed = True
+        if isinstance(taken, Failure):
             try:
                 raise taken.error
             finally:
@@ -176,6 +179,26 @@ class Ahead(Generic[Item]):
                 del taken
         item: Item = taken
         return item
+
+    def take(self, *, wait: bool) -> Any:  # noqa: ANN401
+        """
+        Give the next item, or the Failure in its place, or END.
+
+        Args:
+            wait: Whether to wait for it.
+
+        Raises:
+            NothingYet: There is none, and it wasn't to wait.
+        """
+        if self._ended:
+            return END
+        if self._failed:
+            self._thread = self._start()
+        taken = self._thread.take(wait=wait)
+        self._failed = isinstance(taken, Failure)
+        if taken is END:
+            self.close()
+        return taken
 
     def close(self) -> None:
         """

@@ -1,6 +1,7 @@
 """Frees the host memory of tensors while other Python threads run."""
 
 import contextlib
+from collections import deque
 from typing import Any
 
 from isthmus import _native
@@ -16,22 +17,30 @@ class UsedTensors:
 
     Python frees a tensor with the GIL held. To unmap a batch of 77 MB from a DataLoader's workers
     takes 6 to 12 ms, and the training, which launches kernels at that time, waits for all of it.
+
+    One thread may add while another frees.
     """
 
     def __init__(self) -> None:
         """Hold nothing yet."""
-        self._exported: list[Any] = []
+        self._held: deque[Any] = deque()
 
-    def add(self, tensor: Any) -> None:  # noqa: ANN401 - a torch.Tensor on the host
+    def add(self, exported: Any) -> None:  # noqa: ANN401 - what `export` gave
         """Hold a tensor's memory until `free()`."""
-        if tensor.untyped_storage().nbytes() < _MIN_BYTES:
-            return
-        # Not every version of PyTorch exports every type: Python frees what can't be held.
-        with contextlib.suppress(BufferError, RuntimeError, TypeError):
-            self._exported.append(torch_module().utils.dlpack.to_dlpack(tensor))
+        self._held.append(exported)
 
     def free(self) -> None:
         """Free what nobody else holds, without the GIL."""
-        exported, self._exported = self._exported, []
-        for each in exported:
-            _native.free_tensor(each)
+        with contextlib.suppress(IndexError):
+            while True:
+                _native.free_tensor(self._held.popleft())
+
+
+def export(tensor: Any) -> Any:  # noqa: ANN401 - a torch.Tensor on the host
+    """Give what holds a large tensor's memory, for `UsedTensors`; None if Python shall free it."""
+    if tensor.untyped_storage().nbytes() < _MIN_BYTES:
+        return None
+    # Not every version of PyTorch exports every type: Python frees what can't be held.
+    with contextlib.suppress(BufferError, RuntimeError, TypeError):
+        return torch_module().utils.dlpack.to_dlpack(tensor)
+    return None

@@ -15,7 +15,7 @@ import isthmus
 import isthmus.torch
 from fakes.torch_streams import Device, Tensor, Torch
 from isthmus.errors import Unavailable, UsageError
-from isthmus.torch import prefetching
+from isthmus.torch import uploading
 from isthmus.torch.moving import Twin
 
 CPU, GPU = Device("cpu"), Device("cuda", 0)
@@ -26,19 +26,29 @@ def torch(monkeypatch: pytest.MonkeyPatch) -> Torch:
     fake = Torch()
     monkeypatch.setitem(sys.modules, "torch", fake)
 
-    def copy(targets: list[Tensor], sources: list[Tensor], *, stream: int) -> None:
+    def copy_async(
+        targets: list[Tensor], sources: list[Tensor], *, stream: int, source_order: str
+    ) -> SimpleNamespace:
         assert stream == Torch().cuda.Stream(GPU).cuda_stream, "in the stream of the uploads"
-        for target, source in zip(targets, sources, strict=True):
-            assert not target.requires_grad
-            target.name = f"{source.name} there"
-        fake.done.append(f"{len(targets)} copied")
+        assert source_order == "stream", "the call doesn't wait"
+
+        def result() -> None:
+            if fake.interruptions:
+                raise fake.interruptions.pop()
+            for target, source in zip(targets, sources, strict=True):
+                assert not target.requires_grad
+                target.name = f"{source.name} there"
+            fake.done.append(f"{len(targets)} copied")
+
+        return SimpleNamespace(result=result)
 
     def twin_of(source: Tensor, device: Device) -> Twin:
         target = Tensor("not filled", device)
         return Twin(target, target, source)
 
-    monkeypatch.setattr(prefetching, "default_transfers", lambda: SimpleNamespace(copy=copy))
-    monkeypatch.setattr(prefetching, "twin_of", twin_of)
+    transfers = SimpleNamespace(copy_async=copy_async)
+    monkeypatch.setattr(uploading, "default_transfers", lambda: transfers)
+    monkeypatch.setattr(uploading, "twin_of", twin_of)
     return fake
 
 
@@ -97,7 +107,7 @@ def test_only_the_consumer_keeps_a_batch() -> None:
 
 
 @pytest.mark.usefixtures("torch")
-def test_the_memory_of_a_large_tensor_is_freed_before_the_next_batch_is_asked_for() -> None:
+def test_the_thread_that_reads_frees_the_memory_of_what_was_copied() -> None:
     freed = threading.Event()
     by: list[str] = []
 
@@ -107,13 +117,15 @@ def test_the_memory_of_a_large_tensor_is_freed_before_the_next_batch_is_asked_fo
 
     def loader() -> Iterator[Tensor]:
         yield large_tensor(note)
-        # The thread asks for this after it has freed the first.
-        assert freed.is_set()
         yield Tensor("small", CPU)
+        # The second is taken when the first was copied. Only then is there room for this one.
+        assert freed.is_set()
+        yield Tensor("last", CPU)
 
-    assert [item.name for item in isthmus.torch.prefetch(loader())] == [
+    assert [item.name for item in isthmus.torch.prefetch(loader(), depth=1)] == [
         "large there",
         "small there",
+        "last there",
     ]
     assert by == ["isthmus-prefetch"]
 
@@ -124,6 +136,61 @@ def test_memory_that_somebody_else_holds_stays() -> None:
     (found,) = isthmus.torch.prefetch([Tensor("large", CPU, array=array)])
     assert found.name == "large there"
     assert (array == 5).all()
+
+
+def test_ctrl_c_while_a_batch_is_awaited_loses_none(torch: Torch) -> None:
+    torch.interruptions.append(KeyboardInterrupt())
+    items = iter(isthmus.torch.prefetch(batches(2)))
+    with pytest.raises(KeyboardInterrupt):
+        next(items)
+    assert [item["x"].name for item in items] == ["x0 there", "x1 there"]
+
+
+def release_of(consume: Callable[[Any], None]) -> None:
+    """See that a function which uses a loader that fails leaves nothing alive."""
+
+    def loader() -> Iterator[dict[str, Tensor]]:
+        yield from batches(3)
+        raise ValueError("the fourth")
+
+    def use() -> "weakref.ref[Any]":
+        items = iter(isthmus.torch.prefetch(loader()))
+        consume(items)
+        return weakref.ref(items)
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert use()() is None
+    finally:
+        gc.enable()
+
+
+@pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize("num_batches", [0, 1, 2, 3])
+def test_a_loop_that_was_left_keeps_nothing_alive(num_batches: int) -> None:
+    def take_some(items: Any) -> None:  # noqa: ANN401
+        for _ in range(num_batches):
+            next(items)
+
+    release_of(take_some)
+
+
+@pytest.mark.usefixtures("torch")
+def test_an_error_that_was_handled_keeps_nothing_alive() -> None:
+    def take_all(items: Any) -> None:  # noqa: ANN401
+        with pytest.raises(ValueError, match="the fourth"):
+            list(items)
+
+    release_of(take_all)
+
+
+def test_a_copy_that_fails_is_the_error_of_its_own_batch(torch: Torch) -> None:
+    torch.interruptions.append(Unavailable(capability="copies", reason="no thread", needs="one"))
+    items = iter(isthmus.torch.prefetch(batches(2)))
+    with pytest.raises(Unavailable, match="no thread"):
+        next(items)
+    assert [item["x"].name for item in items] == ["x1 there"]
 
 
 @pytest.mark.usefixtures("torch")

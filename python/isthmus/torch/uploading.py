@@ -1,0 +1,235 @@
+"""Uploads what an iterator gives, some batches ahead of their use."""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from isthmus.errors import UsageError
+from isthmus.ranges import part
+from isthmus.torch.ahead import END, Ahead, Failure, NothingYet
+from isthmus.torch.freeing import UsedTensors, export
+from isthmus.torch.library import torch_module
+from isthmus.torch.moving import Twin, is_plain, twin_of
+from isthmus.torch.nesting import changed
+from isthmus.transfer.copying import default_transfers
+from isthmus.transfer.future import CopyFuture
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """
+    A batch that the loader gave.
+
+    Attributes:
+        batch: It.
+        stream: The one that the loader's work on a device is in.
+    """
+
+    batch: Any
+    stream: Any
+
+
+class _Upload:
+    """A batch on its way to its device."""
+
+    def __init__(self, future: CopyFuture | None, twins: list[tuple[Twin, bool]]) -> None:
+        """
+        Hold what is being copied.
+
+        Args:
+            future: Of the copies; None without any.
+            twins: What is copied, and whether it requires gradients then.
+        """
+        self._future = future
+        self._twins = twins
+        self.batch: Any = None
+        """What the consumer gets."""
+        self.tensors: list[Any] = []
+        """Those of it that are on the device."""
+        self.events: list[Any] = []
+        """After these what the loader made on a device is there; none if it made nothing."""
+
+    def wait(self, used: UsedTensors) -> None:
+        """Wait for the copies; what they copied is used then."""
+        if self._future is not None:
+            self._future.result()
+        self._future = None
+        for tensor in [twin.tensor for twin, requires_grad in self._twins if requires_grad]:
+            tensor.requires_grad_()
+        exported = [export(twin.source) for twin, _ in self._twins]
+        # Whoever lets go last frees the memory. That shall be the thread that reads.
+        self._twins.clear()
+        for each in exported:
+            if each is not None:
+                used.add(each)
+
+
+class Uploads:
+    """
+    The batches of an iterator, on a device.
+
+    A thread reads one batch ahead, and the consumer's begins the copies. The thread did both once:
+    then it took the GIL some ten times more for each batch, and each time the consumer, which
+    launches kernels, slept until it had it back.
+    """
+
+    def __init__(self, batches: Iterator[Any], device: Any, depth: int, name: str) -> None:  # noqa: ANN401
+        """
+        Begin to read.
+
+        Args:
+            batches: Used by the thread alone from now on.
+            device: A torch.device, of a GPU.
+            depth: How many batches may be on the device, or on their way there.
+            name: The thread's.
+        """
+        self._device = device
+        self._depth = depth
+        self._begun: deque[Any] = deque()  # uploads, and in the place of some Failure or END
+        self._taken: _Read | None = None  # read, and its upload not begun: Ctrl-C came between
+        self._used = UsedTensors()
+        self._uploader = _Uploader(device)
+        self._read: Ahead[_Read] = Ahead(
+            batches, self._uploader.note, depth=1, name=name, clear=self._used.free
+        )
+
+    def __iter__(self) -> "Uploads":
+        """Give itself: it is an iterator."""
+        return self
+
+    def __next__(self) -> Any:  # noqa: ANN401
+        """Give the next batch; work in the current stream comes after its copies."""
+        self._begin_those_read()
+        with part("prefetch: wait for a batch"):
+            if not self._begun:
+                self._begin(wait=True)
+            upload = self._first()
+        # While the consumer uses this one, those that come after it are copied.
+        self._begin_those_read()
+        self._hand_over(upload)
+        return upload.batch
+
+    def close(self) -> None:
+        """Stop reading; copies under way keep what they need until they end."""
+        self._read.close()
+        self._begun.clear()
+
+    def _first(self) -> _Upload:
+        """Take what was begun first. Ctrl-C leaves it here."""
+        first = self._begun[0]
+        if isinstance(first, _Upload):
+            try:
+                first.wait(self._used)
+            except Exception:
+                self._begun.popleft()
+                raise
+        self._begun.popleft()
+        if first is END:
+            raise StopIteration
+        if isinstance(first, Failure):
+            try:
+                raise first.error
+            finally:
+                del first  # as in Ahead.__next__
+        upload: _Upload = first
+        return upload
+
+    def _begin_those_read(self) -> None:
+        while len(self._begun) < self._depth and self._begin(wait=False):
+            pass
+
+    def _begin(self, *, wait: bool) -> bool:
+        """Begin the upload of the next batch. False if there was none, or in its place an error."""
+        if self._taken is None:
+            try:
+                taken = self._read.take(wait=wait)
+            except NothingYet:
+                return False
+            if taken is END or isinstance(taken, Failure):
+                self._begun.append(taken)
+                return False
+            self._taken = taken
+        try:
+            self._begun.append(self._uploader.begin(self._taken))
+        except Exception as error:  # noqa: BLE001 - raised in its batch's place
+            # Its frames hold this, which holds it.
+            self._begun.append(Failure(error.with_traceback(None)))
+        self._taken = None
+        return isinstance(self._begun[-1], _Upload)
+
+    def _hand_over(self, upload: _Upload) -> None:
+        if not upload.tensors:
+            return
+        stream = torch_module().cuda.current_stream(self._device)
+        for event in upload.events:
+            stream.wait_event(event)
+        for tensor in upload.tensors:
+            # The allocator knows only the stream of the copies.
+            tensor.record_stream(stream)
+
+
+class _Uploader:
+    """Begins copies of batches to a device, in a stream of its own."""
+
+    def __init__(self, device: Any) -> None:  # noqa: ANN401 - a torch.device
+        self._cuda = torch_module().cuda
+        self._device = device
+        self._stream = self._cuda.Stream(device)
+        self._transfers = default_transfers()
+        self._tensors: list[Any] = []
+        self._twins: list[tuple[Twin, bool]] = []
+        self._is_theirs = False
+
+    def note(self, batch: Any) -> _Read:  # noqa: ANN401
+        """Say in which stream the thread that reads works."""
+        return _Read(batch, self._cuda.current_stream(self._device))
+
+    def begin(self, read: _Read) -> _Upload:
+        """Begin to copy a batch's tensors."""
+        self._tensors, self._twins = [], []
+        self._is_theirs = False
+        with (
+            part("prefetch: begin an upload"),
+            self._cuda.device(self._device),
+            self._cuda.stream(self._stream),
+        ):
+            batch = changed(read.batch, self._add_tensor, "batch")
+            upload = self._copying()
+        upload.batch = batch
+        # The consumer alone decides how long the batch lives.
+        upload.tensors, self._tensors = self._tensors, []
+        streams = [read.stream, self._stream] if self._is_theirs else []
+        upload.events = [stream.record_event() for stream in streams]
+        return upload
+
+    def _copying(self) -> _Upload:
+        twins, self._twins = self._twins, []
+        if not twins:
+            return _Upload(None, twins)
+        future = self._transfers.copy_async(
+            [twin.target for twin, _ in twins],
+            [twin.source for twin, _ in twins],
+            stream=self._stream.cuda_stream,
+            source_order="stream",
+        )
+        return _Upload(future, twins)
+
+    def _add_tensor(self, tensor: Any, path: str) -> Any:  # noqa: ANN401
+        if not is_plain(tensor):
+            raise UsageError(
+                f"{path} is a {type(tensor).__name__} of layout {tensor.layout} on "
+                f"{tensor.device}: only tensors with strides can be uploaded",
+                hint="let the loader convert it, or wrap it in an object of another type and "
+                "move it yourself",
+            )
+        if tensor.device.type == "cpu":
+            twin = twin_of(tensor, self._device)
+            self._twins.append((twin, tensor.requires_grad))
+            found = twin.tensor
+        else:
+            # The loader made it on a device, in its own stream.
+            self._is_theirs = True
+            found = tensor.to(self._device)
+        self._tensors.append(found)
+        return found
