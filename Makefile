@@ -130,9 +130,9 @@ clean:  ## everything that was built or installed here
 $(VENV)/.tools: pyproject.toml cmake/build_requirements.py cmake/prerequisites.sh
 	@cmake/prerequisites.sh "make $(firstword $(MAKECMDGOALS))" $(PYTHON)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(pip) --no-deps --upgrade --target $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
+	$(pip) --no-compile --no-deps --upgrade --target $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
 	  --only-binary=:all: --platform manylinux_2_28_x86_64 --python-version 3.11 $$($(packages_of) googletest) & \
-	  $(pip) $$($(packages_of)); code=$$?; wait $$! && exit $$code
+	  $(pip) --no-compile $$($(packages_of)); code=$$?; wait $$! && exit $$code
 	@touch $@
 
 # Its dependencies are installed while it is compiled: each pip keeps one core busy.

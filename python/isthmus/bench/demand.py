@@ -15,6 +15,8 @@ _LARGEST_EMULATED_BYTES, _LARGEST_QUICK_EMULATED_BYTES = 64 << 20, 4 << 20
 # From here on, bandwidth no longer grows.
 _LARGEST_QUICK_BYTES = 256 << 20
 
+_QUICK_BYTES = 16 << 20
+
 
 @dataclass(frozen=True, kw_only=True)
 class Footprint:
@@ -95,6 +97,11 @@ class Demand:
     managed: bool = False
     emulated: bool = False
     runs: int | None = None
+
+    @property
+    def quick_bytes(self) -> int:
+        """Give the size at which a quick run measures what it measures at one size only."""
+        return _LARGEST_QUICK_EMULATED_BYTES if self.emulated else _QUICK_BYTES
 
     def sweep(self, powers: Sequence[int]) -> list[int]:
         """

@@ -13,7 +13,6 @@ from isthmus.run.naming import Kind, directed_name
 ROWS, SLICES = "rows", "slices"
 _MIB = 1 << 20
 _SIZES = (_MIB, 16 * _MIB)
-_QUICK_SIZES = (16 * _MIB,)
 # Devices pad rows to this: shorter ones would mostly measure the padding.
 _MIN_ROW_BYTES = 512
 _ELEMENT_BYTES = 4
@@ -109,7 +108,7 @@ class BoxTest(GatedTest):
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """Pair sizes with shapes: boxes, and rows for arrays; a quick run has one of each size."""
         points = []
-        for size in demand.sizes or (_QUICK_SIZES if demand.quick else _SIZES):
+        for size in demand.sizes or ((demand.quick_bytes,) if demand.quick else _SIZES):
             shapes = [shape for shape in self._shapes(size) if shape is not None]
             points += [
                 (size, shape.variation) for shape in (shapes[:1] if demand.quick else shapes)

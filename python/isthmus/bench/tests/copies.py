@@ -57,7 +57,8 @@ class CopyTest(BenchTest):
         if not demand.quick or demand.sizes is not None or self.sizes == SWEEP:
             return demand.sweep(self.sizes)
         if self.quick_sizes is not None:
-            return [size for size in self.quick_sizes if size <= demand.limits.largest_bytes]
+            wanted = [min(size, demand.quick_bytes) for size in self.quick_sizes]
+            return [size for size in wanted if size <= demand.limits.largest_bytes]
         return [size for size in demand.sweep(SWEEP) if size <= _MAX_QUICK_BYTES][-2:]
 
     def buffers(self, variation: Variation) -> BufferKinds:

@@ -17,7 +17,6 @@ from isthmus.run.naming import Kind, directed_name
 _MIB = 1 << 20
 _SIZES = (_MIB, 16 * _MIB, 256 * _MIB)
 _ONE_SIZE = (64 * _MIB,)
-_QUICK = (16 * _MIB,)
 _DUPLEX = (Metric.DUPLEX_TOTAL, Metric.DUPLEX_H2D, Metric.DUPLEX_D2H)
 
 
@@ -36,7 +35,7 @@ class DuplexTest(GatedTest):
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """Choose a few sizes; for kernels, one above which bandwidth no longer grows."""
         usual = _ONE_SIZE if self.by_kernel else _SIZES
-        wanted = demand.sizes or (_QUICK if demand.quick else usual)
+        wanted = demand.sizes or ((demand.quick_bytes,) if demand.quick else usual)
         return [(size, PLAIN) for size in wanted]
 
     def footprint(self, size_bytes: int, variation: Variation) -> Footprint:

@@ -18,7 +18,7 @@ _DOUBLE = 2
 _DUPLEX_STREAMS = 4
 # An eighth of it takes 150 us on PCIe 5.0: long compared with a launch and an event.
 _USUAL_BYTES = 64 << 20
-_QUICK_BYTES = 16 << 20
+_EMULATED_BYTES = 16 << 20
 _WORD_BYTES = 16
 # With smaller chunks, a launch takes as long as a chunk, and the halves can't be compared.
 _MIN_BYTES = 4 << 20
@@ -70,7 +70,8 @@ class OverlapTest(GatedTest):
 def _sizes(demand: Demand) -> list[int]:
     """Choose sizes: those requested that make chunks, the smallest that does, or our own."""
     if demand.sizes is None:
-        return [_QUICK_BYTES if demand.quick or demand.emulated else _USUAL_BYTES]
+        usual_bytes = _EMULATED_BYTES if demand.emulated else _USUAL_BYTES
+        return [demand.quick_bytes if demand.quick else usual_bytes]
     whole = [size for size in demand.sizes if size % (_WORD_BYTES * _USUAL_CHUNKS) == 0]
     return [size for size in whole if size >= _MIN_BYTES] or [_MIN_BYTES]
 

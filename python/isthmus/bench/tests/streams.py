@@ -18,7 +18,6 @@ _STREAM_SIZES = (_MIB, 64 * _MIB)
 _ROWS = (64, 512, 4096, 64 << 10)
 _QUICK_ROWS = (4096,)
 _ROWS_SIZE = 16 * _MIB
-_QUICK_SIZES = (16 * _MIB,)
 _PITCH_ALIGNMENT = 512
 
 
@@ -35,7 +34,7 @@ class StreamsTest(GatedTest):
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """Pair sizes with numbers of streams."""
-        wanted = demand.sizes or (_QUICK_SIZES if demand.quick else _STREAM_SIZES)
+        wanted = demand.sizes or ((demand.quick_bytes,) if demand.quick else _STREAM_SIZES)
         return [
             (size, Variation(axes=((STREAMS, count),)))
             for size in wanted
@@ -57,7 +56,7 @@ class PitchedTest(GatedTest):
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """Pair sizes with widths of rows that divide them."""
-        wanted = demand.sizes or (_ROWS_SIZE,)
+        wanted = demand.sizes or (demand.quick_bytes if demand.quick else _ROWS_SIZE,)
         rows = _QUICK_ROWS if demand.quick else _ROWS
         return [
             (size, Variation(axes=((ROW_BYTES, row),)))
