@@ -1,6 +1,7 @@
 """Tensors that are taken over to be freed: once, and while other threads run."""
 
 import ctypes
+import mmap
 import signal
 import threading
 
@@ -71,3 +72,13 @@ def test_a_tensor_is_taken_once() -> None:
 def test_what_is_no_tensor_is_refused() -> None:
     with pytest.raises(TypeError):
         _native.free_tensor(3)
+
+
+def test_shared_memory_that_somebody_else_holds_keeps_its_bytes() -> None:
+    shared = np.frombuffer(mmap.mmap(-1, 8 << 20), np.uint8)
+    shared[:] = 5
+    _native.free_tensor(shared.__dlpack__())
+    _native.free_tensor(shared[::-1].__dlpack__())
+    _native.free_tensor(shared[3::2].__dlpack__())
+    _native.free_tensor(shared[:0].__dlpack__())
+    assert (shared == 5).all()
