@@ -33,6 +33,7 @@ constexpr Word<PagingWay> kWays[] = {
     {"programmer", PagingWay::programmer},
     {"paged", PagingWay::paged},
     {"promised", PagingWay::promised},
+    {"prefetched", PagingWay::prefetched},
     {"managed", PagingWay::managed},
     {"managed_hints", PagingWay::managed_hints},
     {"zero_copy", PagingWay::zero_copy},

@@ -22,6 +22,8 @@ namespace {
 
 constexpr unsigned kBlockLanes = 256;
 constexpr std::uint64_t kMaxBlocks = 1024;  // kPagedResults of them are kept
+// So many fill the link. More would take multiprocessors from kernels that run beside a prefetch.
+constexpr unsigned kMaxFetchingBlocks = 32;
 
 unsigned blocks_for(std::uint64_t num_lanes, const Context& context) {
   const std::uint64_t resident =
@@ -102,10 +104,16 @@ Kernel PagedMemory::kernel(const std::string& name) const {
 template <typename... Arguments>
 void PagedMemory::launch(CUstream stream, const char* name, std::uint64_t num_lanes,
                          const Arguments&... arguments) const {
+  launch_blocks(stream, name, blocks_for(num_lanes, context_), arguments...);
+}
+
+template <typename... Arguments>
+void PagedMemory::launch_blocks(CUstream stream, const char* name, unsigned num_blocks,
+                                const Arguments&... arguments) const {
   const CUdeviceptr view = view_of(stream);
   const Kernel kernel = this->kernel(name);
   const CurrentContext current(context_);
-  kernel.launch(stream, blocks_for(num_lanes, context_), kBlockLanes, view, arguments...);
+  kernel.launch(stream, num_blocks, kBlockLanes, view, arguments...);
 }
 
 paged::extent PagedMemory::units_of(const PagedRange& range) const noexcept {
@@ -167,9 +175,10 @@ void PagedMemory::will_overwrite(const std::vector<PagedRange>& ranges, CUstream
 void PagedMemory::make_valid(const std::vector<paged::extent>& units, paged::request how,
                              CUstream stream) const {
   if (has_frames()) make_room(units, stream);
+  const unsigned most = how == paged::kNamed ? kMaxFetchingBlocks : unsigned{kMaxBlocks};
   for (const auto& [begin, end] : units)
-    launch(stream, "make_valid", end - begin, std::uint64_t{begin}, std::uint64_t{end},
-           std::uint32_t{how});
+    launch_blocks(stream, "make_valid", std::min(most, blocks_for(end - begin, context_)),
+                  std::uint64_t{begin}, std::uint64_t{end}, std::uint32_t{how});
 }
 
 void PagedMemory::make_room(const std::vector<paged::extent>& units, CUstream stream) const {

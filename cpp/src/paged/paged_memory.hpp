@@ -120,7 +120,8 @@ public:
   ///
   /// Throws      UsageError at the first call for a stream while it is captured
   CUdeviceptr settle(CUstream stream) const;
-  /// Fetches what is absent of ranges.
+  /// Fetches what is absent of ranges, in their order. Kernels of other streams may run beside it: it
+  /// takes a part of the GPU only, and a lane that comes to a unit first fetches it itself.
   void prefetch(const std::vector<PagedRange>& ranges, CUstream stream) const;
   /// Makes units that lie in a range as a whole valid without a fetch, if they are absent: the caller
   /// promises that kernels store all items of the ranges before they load one. What isn't stored is
@@ -166,6 +167,9 @@ private:
   template <typename... Arguments>
   void launch(CUstream stream, const char* name, std::uint64_t num_lanes,
               const Arguments&... arguments) const;
+  template <typename... Arguments>
+  void launch_blocks(CUstream stream, const char* name, unsigned num_blocks,
+                     const Arguments&... arguments) const;
   Kernel kernel(const std::string& name) const;
   CUdeviceptr view_of(CUstream stream) const;
   CUdeviceptr new_view(CUstream stream) const;

@@ -43,6 +43,8 @@ const NamedWay kWays[] = {
     {"programmer", PagingWay::programmer, {}},
     {"paged", PagingWay::paged, {}},
     {"paged, outputs promised", PagingWay::promised, {}},
+    {"prefetched beside kernels", PagingWay::prefetched, {}},
+    {"prefetched, with a budget", PagingWay::prefetched, {1024, 8192}},
     {"outputs promised, with a budget", PagingWay::promised, {1024, 8192}},
     {"paged by 64 KiB", PagingWay::paged, {65536, {}}},
     {"whole pages", PagingWay::paged, {1024, {}, pages::PolicyKind::whole_page}},

@@ -234,7 +234,9 @@ class PagedArray:
         """
         Fetch ranges ahead of their use, as far as the GPU doesn't hold them.
 
-        With a budget, other units make room, and what doesn't fit isn't fetched.
+        Kernels of another stream may run beside it, unless the array has a budget: a lane that
+        comes to a unit first fetches it itself. With a budget, other units make room, and what
+        doesn't fit isn't fetched.
 
         Args:
             ranges: Pairs (first, end) of indices, each without its end; None is all.

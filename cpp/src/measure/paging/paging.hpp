@@ -17,6 +17,7 @@ enum class PagingWay {
   programmer,     ///< its own copies, one after the other, and its kernels: as it was written
   paged,          ///< nothing is copied: its memory is a paged array
   promised,       ///< the same; it says first what kernels fill: PagedMemory::will_overwrite()
+  prefetched,     ///< the same; what it would copy is prefetched meanwhile, in a stream of its own
   managed,        ///< managed memory on the host, which moves when kernels touch it
   managed_hints,  ///< prefetched where the program copies; what the host touches stays there
   zero_copy,      ///< kernels access pinned memory in place
@@ -24,7 +25,7 @@ enum class PagingWay {
 
 struct PagingOptions {
   PagingWay way = PagingWay::ideal;
-  PagedOptions paged;  ///< for PagingWay::paged and promised
+  PagedOptions paged;  ///< for PagingWay::paged, promised and prefetched
   Stopping stopping;
 };
 

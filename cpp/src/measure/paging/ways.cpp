@@ -75,19 +75,21 @@ private:
 /// Nothing is copied: kernels fetch units, or access the host's memory in place.
 class PagedHeap final : public WayOfPaging {
 public:
-  /// promises    whether the program says what it overwrites, before its first kernel
-  PagedHeap(const PagingPlace& place, const PagedOptions& options, bool promises)
+  /// Promised: the program says what it overwrites, before its first kernel.
+  PagedHeap(const PagingPlace& place, const PagingOptions& options)
       : WayOfPaging(place),
-        budgeted_(options.budget_bytes.has_value()),
-        promises_(promises),
+        way_(options.way),
+        budgeted_(options.paged.budget_bytes.has_value()),
         paged_(place.context, place.kernels,
-               PagedSource{place.host.data(), place.host.size_bytes(), 1, false}, options) {}
+               PagedSource{place.host.data(), place.host.size_bytes(), 1, false, nullptr},
+               options.paged),
+        beside_(place.context) {}
 
   void prepare() override {
     paged_.invalidate({{0, place_.host.size_bytes()}}, true);
     restore(place_.host.data());
     clean_ = true;
-    promised_ = !promises_;
+    begun_ = false;
   }
   void read(const Part& /*part*/) override { write_back(); }
   void write(const Part& part, std::span<const std::byte> bytes) override {
@@ -97,12 +99,7 @@ public:
   }
   HeapArgument heap() override {
     clean_ = false;
-    if (!std::exchange(promised_, true)) {
-      std::vector<PagedRange> ranges;
-      for (const Part& part : place_.run.filled())
-        ranges.push_back({part.first, part.first + part.size_bytes});
-      paged_.will_overwrite(ranges, place_.stream.handle());
-    }
+    if (!std::exchange(begun_, true)) begin();
     return {budgeted_ ? "budgeted" : "paged", paged_.settle(place_.stream.handle())};
   }
   std::span<const std::byte> finish() override {
@@ -111,16 +108,29 @@ public:
   }
 
 private:
+  void begin() {
+    if (way_ == PagingWay::paged) return;
+    paged_.will_overwrite(ranges_of(place_.run.filled()), place_.stream.handle());
+    if (way_ == PagingWay::prefetched)
+      paged_.prefetch(ranges_of(place_.run.uploaded()), beside_.handle());
+  }
+  static std::vector<PagedRange> ranges_of(const std::vector<Part>& parts) {
+    std::vector<PagedRange> ranges;
+    for (const Part& part : parts) ranges.push_back({part.first, part.first + part.size_bytes});
+    return ranges;
+  }
   void write_back() {
     paged_.flush(place_.stream.handle());
     place_.stream.synchronize();
     clean_ = true;
   }
 
-  bool budgeted_, promises_;
-  bool promised_ = true;  ///< nothing is left to be said
-  bool clean_ = true;     ///< no kernel has run since what was stored was written back
+  PagingWay way_;
+  bool budgeted_;
+  bool begun_ = false;  ///< a kernel has run since prepare()
+  bool clean_ = true;   ///< no kernel has run since what was stored was written back
   PagedMemory paged_;
+  Stream beside_;
 };
 
 /// Kernels access the host's pinned memory.
@@ -210,9 +220,9 @@ void WayOfPaging::restore(std::byte* memory) const {
 std::unique_ptr<WayOfPaging> make_way(const PagingPlace& place, const PagingOptions& options) {
   switch (options.way) {
     case PagingWay::paged:
-      return std::make_unique<PagedHeap>(place, options.paged, false);
     case PagingWay::promised:
-      return std::make_unique<PagedHeap>(place, options.paged, true);
+    case PagingWay::prefetched:
+      return std::make_unique<PagedHeap>(place, options);
     case PagingWay::managed:
       return std::make_unique<Managed>(place, false);
     case PagingWay::managed_hints:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from isthmus import _native
 
 _PAGED = "paged"
-_POLICIES = PAGED - {PagingWay.READ_THROUGH, PagingWay.PROMISED}
+_OF_ITS_OWN = frozenset({PagingWay.PROMISED, PagingWay.PREFETCHED})
+_POLICIES = PAGED - {PagingWay.READ_THROUGH} - _OF_ITS_OWN
 
 
 class NativePaging(NativeInstrument):
@@ -34,7 +35,7 @@ class NativePaging(NativeInstrument):
         del size_bytes
         way = way_of(variation)
         return self._workload(test).measure(
-            way=_PAGED if way in PAGED and way is not PagingWay.PROMISED else way.value,
+            way=_PAGED if way in PAGED - _OF_ITS_OWN else way.value,
             unit_bytes=unit_of(variation),
             budget_bytes=0 if way is PagingWay.READ_THROUGH else None,
             policy=way.value if way in _POLICIES else PagingWay.UNITS.value,

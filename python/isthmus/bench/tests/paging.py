@@ -33,6 +33,7 @@ class PagingWay(StrEnum):
     ADAPTIVE = "adaptive"
     READ_THROUGH = "read_through"
     PROMISED = "promised"
+    PREFETCHED = "prefetched"
     MANAGED = "managed"
     MANAGED_HINTS = "managed_hints"
     ZERO_COPY = "zero_copy"
@@ -48,6 +49,7 @@ PAGED = frozenset(
         PagingWay.ADAPTIVE,
         PagingWay.READ_THROUGH,
         PagingWay.PROMISED,
+        PagingWay.PREFETCHED,
     }
 )
 _MANAGED = frozenset({PagingWay.MANAGED, PagingWay.MANAGED_HINTS})

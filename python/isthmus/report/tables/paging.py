@@ -30,13 +30,15 @@ _WAYS = {
     "adaptive": "adaptive",
     "read_through": "through",
     "promised": "promised",
+    "prefetched": "prefetched",
     MANAGED: "managed",
     "managed_hints": "hinted",
     "zero_copy": "zero-copy",
 }
 _FIGURES_4_AND_6 = (
     *(_WHOLE_PAGE, _SINGLE_RANGE, _RANGES, UNITS),
-    *("tree", "adaptive", "read_through", "promised", MANAGED, "managed_hints", "zero_copy"),
+    *("tree", "adaptive", "read_through", "promised", "prefetched"),
+    *(MANAGED, "managed_hints", "zero_copy"),
 )
 _MILLI = 1e3
 _ABOUT_PROGRAMS = (
@@ -44,8 +46,9 @@ _ABOUT_PROGRAMS = (
     "copied back, as in the paper. ideal: all data is on the GPU. copies: the program's own, "
     "without kernels. page, one range, ranges, units, tree, adaptive: a paged array with that "
     "policy. through: it holds nothing. promised: units, and what kernels alone fill isn't "
-    "fetched, as will_overwrite() says so first. hinted: managed memory that is prefetched where "
-    "the program copies"
+    "fetched, as will_overwrite() says so first. prefetched: the same, and what the program would "
+    "copy is prefetched beside its kernels. hinted: managed memory that is prefetched where the "
+    "program copies"
 )
 _ABOUT_BOUND = (
     "bound: max(C, X) / (C + X), C the time of ideal, X that of copies: what copies that hide "
