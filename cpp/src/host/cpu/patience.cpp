@@ -3,19 +3,13 @@
 #include <thread>
 
 namespace isthmus::host {
-namespace {
-
-// Twice the time of a whole slot on an H100's link: at most 5 % of the waiting time too late.
-constexpr std::chrono::microseconds kSleepTime{100};
-
-}  // namespace
 
 void Patience::pause() noexcept {
   if (++num_pauses_ < limits_.num_pauses) return pause_briefly();
   const auto now = std::chrono::steady_clock::now();
   if (num_pauses_ == limits_.num_pauses) yields_until_ = now + limits_.yield_time;
   if (now < yields_until_) return std::this_thread::yield();
-  std::this_thread::sleep_for(kSleepTime);
+  std::this_thread::sleep_for(limits_.sleep_time);
 }
 
 }  // namespace isthmus::host

@@ -21,6 +21,9 @@ struct SpinLimits {
   /// a thread may wait until all slots have crossed: 4 x 16 MiB take 1.2 ms at 55 GB/s, and twice
   /// that while another ring uses the link.
   std::chrono::steady_clock::duration yield_time = std::chrono::milliseconds{5};
+  /// At a time. The default is twice the time of a whole slot on an H100's link: at most 5 % of the
+  /// waiting time too late. A sleep takes some 55 us more than this, by the kernel's timers.
+  std::chrono::microseconds sleep_time{100};
 };
 
 /// The pauses of one wait. They are short at first. Then the thread yields its core. Finally it

@@ -77,8 +77,9 @@ public:
   /// One wait for a mark.
   class Wait {
   public:
-    Wait(const CrossingQueue& queue, const CrossingMark& mark) noexcept
-        : queue_(queue), mark_(mark) {}
+    Wait(const CrossingQueue& queue, const CrossingMark& mark,
+         const host::SpinLimits& limits = {}) noexcept
+        : queue_(queue), mark_(mark), patience_(limits) {}
     /// Pauses if the mark isn't reached; then call it again.
     ///
     /// Throws      DriverError if it will never be reached.
