@@ -34,6 +34,7 @@ inline RingSettings small_settings(int num_threads) {
   settings.max_part_bytes = 8 * kKiB;
   settings.filler_bytes = 16 * kKiB;
   settings.min_streamed_bytes = 256 * kKiB;
+  settings.min_sleeping_bytes = 512 * kKiB;
   settings.beyond_cores = true;
   return settings;
 }

@@ -42,7 +42,11 @@ struct RingSettings {
   /// Targets without pages get huge pages from this size on.
   std::size_t min_huge_bytes = std::size_t{16} << 20U;
   CopyMoments* moments = nullptr;  ///< outlives the ring, if there is one: for benchmarks
-  bool beyond_cores = false;       ///< uses num_threads even if there are fewer cores: for tests
+  /// Threads of an upload of so much memory sleep when they wait for a free slot: the link has what is
+  /// in the others meanwhile. 256 MiB take as long, and 0.76 of the CPU time; 64 MiB would take 1.02 of
+  /// their time. Downloads and files weren't measured. Source: benchmarks/rhythms/README.md.
+  std::size_t min_sleeping_bytes = std::size_t{128} << 20U;
+  bool beyond_cores = false;  ///< uses num_threads even if there are fewer cores: for tests
 };
 
 /// When upload() returns.

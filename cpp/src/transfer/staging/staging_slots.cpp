@@ -15,19 +15,14 @@ namespace {
 
 constexpr std::size_t kPageBytes = 4096;
 
-// From here on, threads that wait for a free slot sleep: the link has what is in the other slots
-// meanwhile. 256 MiB take as long, and 0.76 of the CPU time. 64 MiB would take 1.02 of their time, as
-// their end isn't far. Source: benchmarks/rhythms/README.md.
-constexpr std::size_t kMinSleepingBytes = std::size_t{128} << 20U;
+// Sleeps are as short as the kernel's timers have them.
 constexpr host::SpinLimits kSleeping{.yield_time = std::chrono::steady_clock::duration::zero(),
                                      .sleep_time = std::chrono::microseconds{1}};
 
-/// How a job's threads wait for the link. Downloads and files weren't measured.
+/// How a job's threads wait for the link.
 const host::SpinLimits& limits_of(const StagingJob& job) noexcept {
-  static constexpr host::SpinLimits kUsual;
-  const bool sleeps =
-      !job.downloads() && job.filler == nullptr && job.ranges().size_bytes() >= kMinSleepingBytes;
-  return sleeps ? kSleeping : kUsual;
+  static constexpr host::SpinLimits kYielding;
+  return job.sleeps ? kSleeping : kYielding;
 }
 
 /// The distance between slots for pieces of up to `piece_bytes`, wherever they begin.
