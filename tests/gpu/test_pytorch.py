@@ -88,6 +88,26 @@ def test_layouts_of_images_are_kept(
     assert torch.equal(found.cpu(), image)
 
 
+@pytest.mark.parametrize("kind", ["pageable", "pinned", "registered", "shared"])
+def test_a_batch_that_somebody_else_holds_keeps_its_bytes(torch: Any, kind: str) -> None:  # noqa: ANN401
+    batch = torch.full((4 * MIB,), 7, dtype=torch.float32)
+    if kind == "pinned":
+        batch = batch.pin_memory()
+    if kind in {"registered", "shared"}:
+        batch.share_memory_()
+    if kind == "registered":
+        torch.cuda.cudart().cudaHostRegister(batch.data_ptr(), batch.nbytes, 0)
+    for _ in range(2):
+        (copied,) = isthmus.torch.prefetch([batch], 0)
+        assert bool((copied == 7).all())
+        assert bool((batch == 7).all())
+    batch.fill_(8)
+    (copied,) = isthmus.torch.prefetch([batch], 0)
+    assert bool((copied == 8).all())
+    if kind == "registered":
+        torch.cuda.cudart().cudaHostUnregister(batch.data_ptr())
+
+
 def test_leaving_the_loop_gives_the_memory_back(
     torch: Any,  # noqa: ANN401
 ) -> None:

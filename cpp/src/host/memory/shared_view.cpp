@@ -29,6 +29,11 @@ bool is_shared(const Pages& pages) noexcept try {
   return false;  // no memory for the list
 }
 
+/// False for a device's memory: who touches it after its page has left the page table may get a signal.
+bool is_of_files(const Pages& pages) noexcept {
+  return populate(Pages(pages.data(), 1), Access::read) == 0;
+}
+
 /// A failure costs time alone: locked pages stay, for instance.
 void leave_page_table(const Pages& pages) noexcept {
   for (std::uintptr_t at = pages.first; at < pages.end; at += kAtOnceBytes)
@@ -41,7 +46,7 @@ SharedView::SharedView(const void* memory, std::size_t size_bytes) noexcept {
   if (size_bytes == 0) return;
   const int error_before = errno;
   const Pages pages(memory, size_bytes);
-  if (is_shared(pages)) {
+  if (is_shared(pages) && is_of_files(pages)) {
     // An old size of 0 leaves the old mapping as it is: mremap(2).
     void* const view = mremap(pages.data(), 0, pages.size_bytes(), MREMAP_MAYMOVE);
     if (view != MAP_FAILED) {

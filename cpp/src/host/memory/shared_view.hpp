@@ -13,7 +13,8 @@ namespace isthmus::host {
 /// table; the destructor frees what nobody else has mapped or open. Neither changes a byte, whoever else
 /// uses the memory: a page that was taken out comes back when it is touched.
 ///
-/// Does nothing for private memory, and nothing if the range isn't in one mapping.
+/// Does nothing for private memory, for a device's, before Linux 5.14, and if the range isn't in one
+/// mapping.
 class SharedView {
 public:
   SharedView(const void* memory, std::size_t size_bytes) noexcept;
