@@ -28,14 +28,10 @@ namespace {
 using SharedPaging = Unlocked<PagingWorkload>;
 
 constexpr Word<PagingWay> kWays[] = {
-    {"ideal", PagingWay::ideal},
-    {"copies", PagingWay::copies},
-    {"programmer", PagingWay::programmer},
-    {"paged", PagingWay::paged},
-    {"promised", PagingWay::promised},
-    {"prefetched", PagingWay::prefetched},
-    {"managed", PagingWay::managed},
-    {"managed_hints", PagingWay::managed_hints},
+    {"ideal", PagingWay::ideal},           {"copies", PagingWay::copies},
+    {"programmer", PagingWay::programmer}, {"paged", PagingWay::paged},
+    {"promised", PagingWay::promised},     {"prefetched", PagingWay::prefetched},
+    {"managed", PagingWay::managed},       {"managed_hints", PagingWay::managed_hints},
     {"zero_copy", PagingWay::zero_copy},
 };
 
