@@ -116,6 +116,7 @@ private:
   }
   static std::vector<PagedRange> ranges_of(const std::vector<Part>& parts) {
     std::vector<PagedRange> ranges;
+    ranges.reserve(parts.size());
     for (const Part& part : parts) ranges.push_back({part.first, part.first + part.size_bytes});
     return ranges;
   }

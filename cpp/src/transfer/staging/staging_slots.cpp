@@ -15,13 +15,13 @@ namespace {
 
 constexpr std::size_t kPageBytes = 4096;
 
+constexpr host::SpinLimits kYielding;
 // Sleeps are as short as the kernel's timers have them.
 constexpr host::SpinLimits kSleeping{.yield_time = std::chrono::steady_clock::duration::zero(),
                                      .sleep_time = std::chrono::microseconds{1}};
 
 /// How a job's threads wait for the link.
 const host::SpinLimits& limits_of(const StagingJob& job) noexcept {
-  static constexpr host::SpinLimits kYielding;
   return job.sleeps ? kSleeping : kYielding;
 }
 
