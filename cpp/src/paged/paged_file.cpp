@@ -31,7 +31,7 @@ int open_without_waiting(const std::string& path, int access) {
   return open(path.c_str(), O_CLOEXEC | O_NONBLOCK | O_NOCTTY | access);
 }
 
-/// The kernel's mapping of an address. The whole list: it is asked for once for each array.
+/// The kernel's mapping of an address.
 host::Mapping mapping_of(const void* address) {
   const auto found = host::mapping_at(reinterpret_cast<std::uintptr_t>(address));
   if (!found)

@@ -1,12 +1,17 @@
 // The list of this process's mappings, read completely or queried for one.
 #include "host/memory/memory_map.hpp"
 
+#include <optional>
+#include <string>
+#include <string_view>
+
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include "host/memory/pages.hpp"
+#include "host/system/text_file.hpp"
 
 namespace isthmus::host {
 namespace {
@@ -87,6 +92,24 @@ TEST_F(MemoryMapTest, FilesAndSharedMemoryAreNotOrdinary) {
     TearDown();
   }
   pages_ = nullptr;
+  close(file);
+}
+
+TEST_F(MemoryMapTest, AQueryAndTheListNameTheSameFileAndPlace) {
+  const int file = memfd_create("isthmus-test", MFD_CLOEXEC);
+  const auto offset = static_cast<off_t>(page_bytes());
+  pages_ = mmap(nullptr, 2 * page_bytes(), PROT_READ, MAP_SHARED, file, offset);
+  const auto begin = reinterpret_cast<std::uintptr_t>(pages_);
+  const auto asked = map_.find(begin, Wanted::covering).mapping;
+  const std::string list = read_text("/proc/self/maps").value_or("");
+  std::string_view rest = list;
+  std::optional<Mapping> listed;
+  while (!rest.empty() && !(listed && listed->begin == begin)) listed = take_mapping(rest);
+  ASSERT_TRUE(asked && listed);
+  EXPECT_EQ(asked->offset_bytes, page_bytes());
+  EXPECT_EQ(asked->offset_bytes, listed->offset_bytes);
+  EXPECT_EQ(asked->file_system, listed->file_system);
+  EXPECT_EQ(asked->inode, listed->inode);
   close(file);
 }
 

@@ -78,6 +78,8 @@ std::optional<Mapping> take_mapping(std::string_view& text) noexcept {
 }
 
 std::optional<Mapping> mapping_at(std::uintptr_t address) {
+  const MemoryMap::Answer answer = MemoryMap().find(address, MemoryMap::Wanted::covering);
+  if (answer.known) return answer.mapping;
   const std::string maps = read_text("/proc/self/maps").value_or("");
   for (std::string_view rest = maps; !rest.empty();) {
     const auto mapping = take_mapping(rest);
@@ -108,6 +110,9 @@ MemoryMap::Answer MemoryMap::find(std::uintptr_t address, Wanted wanted) const n
   mapping.readable = (query.vma_flags & kReadable) != 0;
   mapping.writable = (query.vma_flags & kWritable) != 0;
   mapping.shared = (query.vma_flags & kShared) != 0;
+  mapping.offset_bytes = query.vma_offset;
+  mapping.file_system = std::uint64_t{query.dev_major} << 32U | query.dev_minor;
+  mapping.inode = query.inode;
   mapping.has_file = query.inode != 0 || query.dev_major != 0 || query.dev_minor != 0;
   return {true, mapping};
 }

@@ -14,9 +14,7 @@ struct Mapping {
   bool readable = false;
   bool writable = false;
   bool shared = false;
-  bool has_file = false;  ///< also for shared memory and devices
-
-  // Of the list's lines alone, not of MemoryMap:
+  bool has_file = false;           ///< also for shared memory and devices
   std::uint64_t offset_bytes = 0;  ///< of the first byte in its file
   std::uint64_t file_system = 0;   ///< the device that the kernel names: with `inode`, which file
   std::uint64_t inode = 0;
@@ -26,7 +24,8 @@ struct Mapping {
   bool is_ordinary() const noexcept { return readable && writable && !shared && !has_file; }
 };
 
-/// The mapping that contains an address, by the whole list; nothing if there is none, or no list.
+/// The mapping that contains an address, by the whole list where the kernel answers no query for one;
+/// nothing if there is none, or no list.
 ///
 /// Throws      std::bad_alloc
 std::optional<Mapping> mapping_at(std::uintptr_t address);

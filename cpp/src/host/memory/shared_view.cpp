@@ -17,13 +17,8 @@ namespace {
 // In between, other threads may map memory. Each piece interrupts all cores that run this process.
 constexpr std::size_t kAtOnceBytes = std::size_t{4} << 20U;
 
-std::optional<Mapping> mapping_around(std::uintptr_t address) {
-  const MemoryMap::Answer answer = MemoryMap().find(address, MemoryMap::Wanted::covering);
-  return answer.known ? answer.mapping : mapping_at(address);
-}
-
 bool is_shared(const Pages& pages) noexcept try {
-  const std::optional<Mapping> mapping = mapping_around(pages.first);
+  const std::optional<Mapping> mapping = mapping_at(pages.first);
   return mapping && mapping->shared && mapping->has_file && pages.end <= mapping->end;
 } catch (const std::exception&) {
   return false;  // no memory for the list

@@ -44,7 +44,7 @@ _PROGRAM_WAYS = {
     "adaptive": "paged: adaptive",
     "read_through": "paged, nothing held",
     "promised": "paged: units, promised",
-    "prefetched": "paged: prefetched beside",
+    "prefetched": "paged: prefetched, promised",
 }
 _METRICS = {
     "api_return": "until the call returns",
