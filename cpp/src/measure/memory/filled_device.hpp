@@ -15,6 +15,8 @@ public:
   FilledDevice(const Context& context, std::size_t free_bytes);
 
 private:
+  void fill(const Context& context);
+
   std::vector<DeviceBuffer> buffers_;
 };
 
