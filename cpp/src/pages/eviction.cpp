@@ -137,22 +137,23 @@ void Eviction::left(std::uint32_t slot) {
 // --- victims
 // ---------------------------------------------------------------------------------------
 
-std::span<const Victim> Eviction::make_room(std::uint32_t kept_slot) {
+std::span<const Victim> Eviction::make_room(std::uint32_t kept_slot, InFlight in_flight) {
   victims_.clear();
   while (!fits()) {
-    const std::uint32_t frame = next_victim(kept_slot);
+    const std::uint32_t frame = next_victim(kept_slot, in_flight);
     if (frame == kNoFrame) break;
     evict(frame);
   }
   return victims_;
 }
 
-bool Eviction::may_leave(std::uint32_t frame, std::uint32_t kept_slot) const {
+bool Eviction::may_leave(std::uint32_t frame, std::uint32_t kept_slot, InFlight in_flight) const {
   const std::uint32_t slot = frame / frames_per_page_;
-  return slot != kept_slot && table_.page(slot).under_way == 0;
+  if (slot == kept_slot) return false;
+  return in_flight == InFlight::leaves || table_.page(slot).under_way == 0;
 }
 
-std::uint32_t Eviction::next_victim(std::uint32_t kept_slot) {
+std::uint32_t Eviction::next_victim(std::uint32_t kept_slot, InFlight in_flight) {
   std::uint32_t frame = oldest_;
   // clock's hand: a page used since the last turn moves to the end, once; in the second turn
   // nothing is marked.
@@ -160,7 +161,7 @@ std::uint32_t Eviction::next_victim(std::uint32_t kept_slot) {
     const std::uint32_t next = frames_[frame].newer;
     const bool spared =
         policy_.kind == EvictionKind::clock && std::exchange(frames_[frame].referenced, false);
-    if (!spared && may_leave(frame, kept_slot)) return frame;
+    if (!spared && may_leave(frame, kept_slot, in_flight)) return frame;
     if (policy_.kind == EvictionKind::clock) {
       remove(frame);
       append(frame);

@@ -41,6 +41,14 @@ struct EvictionPolicy {
 EvictionKind eviction_kind(std::string_view name);
 std::string_view eviction_name(EvictionKind kind);
 
+/// What becomes of pages with transfers in flight while room is made.
+enum class InFlight : std::uint8_t {
+  stays,  ///< they can't be evicted
+  /// They are evicted as others are: their transfers have been in vain (PageTable::arrived is false).
+  /// Only where a frame is a whole page.
+  leaves,
+};
+
 /// A part of a page that left the GPU.
 struct Victim {
   std::uint32_t slot = 0;
@@ -67,11 +75,14 @@ public:
   /// The page went back to the host, by PageTable::cpu_request.
   void left(std::uint32_t slot);
 
-  /// Evicts frames until the GPU's memory is within the limit. Frames of pages with transfers in
-  /// flight stay, and so do those of `kept_slot`: this may not suffice (fits()).
+  /// Evicts frames until the GPU's memory is within the limit. Frames of `kept_slot` stay, and those
+  /// of pages with transfers in flight unless `in_flight` says otherwise: this may not suffice
+  /// (fits()).
   ///
   /// Returns     the evicted parts, in order; valid until the next call.
-  std::span<const Victim> make_room(std::uint32_t kept_slot);
+  std::span<const Victim> make_room(std::uint32_t kept_slot, InFlight in_flight = InFlight::stays);
+
+  bool takes_whole_pages() const { return frames_per_page_ == 1; }
 
   bool fits() const { return framed_bytes() <= policy_.limit_bytes; }
   std::uint64_t framed_bytes() const { return num_frames_ * frame_bytes_; }
@@ -88,8 +99,8 @@ private:
   std::uint32_t frame_of(std::uint32_t slot, std::uint32_t offset_bytes) const;
   void append(std::uint32_t frame);
   void remove(std::uint32_t frame);
-  std::uint32_t next_victim(std::uint32_t kept_slot);
-  bool may_leave(std::uint32_t frame, std::uint32_t kept_slot) const;
+  std::uint32_t next_victim(std::uint32_t kept_slot, InFlight in_flight);
+  bool may_leave(std::uint32_t frame, std::uint32_t kept_slot, InFlight in_flight) const;
   void evict(std::uint32_t frame);
   UnitRun with_sparse_subtree(std::uint32_t frame) const;
 

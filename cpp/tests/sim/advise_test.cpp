@@ -7,8 +7,6 @@
 namespace isthmus::sim::small {
 namespace {
 
-constexpr Picoseconds kCycle = 1000;
-constexpr std::uint64_t kKiB = 1024;
 constexpr std::uint64_t kMiB = kKiB * kKiB;
 constexpr Picoseconds kKiBOnLink = 1'024'000;
 constexpr Picoseconds kLineOnLink = 128'000;

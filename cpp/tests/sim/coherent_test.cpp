@@ -6,8 +6,6 @@
 namespace isthmus::sim::small {
 namespace {
 
-constexpr Picoseconds kCycle = 1000;
-constexpr std::uint64_t kKiB = 1024;
 constexpr Picoseconds kInstruction = 4 * kCycle;
 constexpr Picoseconds kLineOnLink = 128 * kCycle;
 // Network and port; then from L2 to the core.

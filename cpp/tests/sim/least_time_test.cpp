@@ -7,7 +7,6 @@
 namespace isthmus::sim::small {
 namespace {
 
-constexpr Picoseconds kCycle = 1000;
 constexpr std::uint64_t kSeeds = 12;
 
 Result ideal(const Builder& builder, const ModelledMachine& machine = round_machine()) {

@@ -10,8 +10,6 @@
 namespace isthmus::sim::small {
 namespace {
 
-constexpr Picoseconds kCycle = 1000;
-constexpr std::uint64_t kKiB = 1024;
 constexpr Picoseconds kChunk = 1'024'000;  // 1 KiB at 1 GB/s
 constexpr Picoseconds kDramLoad = (10 + 4 + 8 + 100 + 20 + 10) * kCycle;
 constexpr Picoseconds kL2Load = (10 + 4 + 20 + 10) * kCycle;

@@ -6,8 +6,6 @@
 namespace isthmus::sim::small {
 namespace {
 
-constexpr Picoseconds kCycle = 1000;
-constexpr std::uint64_t kKiB = 1024;
 constexpr std::uint64_t kMiB = kKiB * kKiB;
 constexpr Picoseconds kKiBOnLink = 1'024'000;
 // What waited for a migration: port, DRAM, L2, network.

@@ -115,4 +115,18 @@ inline Result run(const Builder& builder, const ModelledMachine& machine,
   return simulate(machine, policy, options, replay, observer);
 }
 
+inline constexpr Picoseconds kCycle = 1000;
+inline constexpr std::uint64_t kKiB = 1024;
+
+inline pages::MigrationPolicy units(std::uint32_t unit_bytes) {
+  pages::MigrationPolicy policy;
+  policy.kind = pages::PolicyKind::bitmap;
+  policy.unit_bytes = unit_bytes;
+  return policy;
+}
+
+// The time of a load of a line in DRAM, from the load/store unit to the core: network, port, DRAM
+// (8 + 100), L2, network.
+inline constexpr Picoseconds kDramLoad = (10 + 4 + 8 + 100 + 20 + 10) * kCycle;
+
 }  // namespace isthmus::sim::small

@@ -50,10 +50,10 @@ def calibrate(
     Fit the modelled driver to a real one.
 
     The costs of page faults are fitted to what `isthmus bench --managed` measured: for a block of
-    2 MiB in a batch, for a kernel's first batch, and for each page. Every second size and all reads
-    at random are held back, and only test them. What a kernel takes to fetch a unit of a paged
-    array is fitted to three programs of `isthmus bench paging`, which takes a minute. The rest of
-    the machine stays.
+    2 MiB in a batch, for a kernel's first batch, and for each page. Every second size and all fresh
+    reads at random are held back, and only test them. What an eviction takes is fitted to a read
+    that thrashes. What a kernel takes to fetch a unit of a paged array is fitted to three programs
+    of `isthmus bench paging`, which takes a minute. The rest of the machine stays.
 
     Exit codes: 0 ok, 1 the fit doesn't settle (nothing is written), 2 usage.
     """

@@ -103,9 +103,9 @@ bool Gmmu::must_wait_for_entry(std::uint32_t buffer) const {
 }
 
 // While faults are queued, their pages can't be evicted: if they were more than fit, nothing could
-// go on.
+// go on. A batch of faults evicts them.
 bool Gmmu::would_fill_memory(std::uint32_t page) const {
-  if (pages_on_their_way_ == 0 || remote_only_) return false;
+  if (pages_on_their_way_ == 0 || remote_only_ || evicts_within_batches()) return false;
   if (machine_.faults.side_by_side()) return false;
   if (page < on_their_way_.size() && on_their_way_[page] != 0) return false;
   const std::uint64_t page_bytes = std::uint64_t{map_.lines_per_page()} * kLineBytes;
@@ -172,7 +172,7 @@ void Gmmu::validate_without_fetch(const Waiting& waiting, const pages::Answer& a
   if (eviction_ != nullptr) {
     const std::uint32_t in_page = line & (map_.lines_per_page() - 1);
     eviction_->started(answer.slot, {in_page * kLineBytes, kLineBytes});
-    const auto room = make_room(answer.slot);
+    const auto room = make_room(answer.slot, pages::InFlight::stays);
     if (!room) return writes_waiting_for_room_.push_back(waiting);
     start = std::max(start, *room);
   }

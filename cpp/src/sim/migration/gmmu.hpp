@@ -120,13 +120,31 @@ private:
   void validate_without_fetch(const Waiting& waiting, const pages::Answer& answer);
   bool must_wait_for_entry(std::uint32_t buffer) const;
   bool would_fill_memory(std::uint32_t page) const;
+  /// True if a batch of faults may evict what it has just brought. What migrates in the background
+  /// has no fault that waits for it.
+  bool evicts_within_batches() const {
+    return machine_.faults.handling == FaultParameters::Handling::batch &&
+           !migrates_in_background_ && eviction_ != nullptr && eviction_->takes_whole_pages();
+  }
+  /// True if more pages wait for migrations than fit.
+  bool is_crowded() const;
   std::uint32_t migration_to_wait_for(std::uint32_t line, std::uint32_t page) const;
 
   std::uint32_t start(const pages::Answer& answer, std::uint32_t page, std::uint32_t buffer);
   void handle_fault(std::uint32_t migration);
+  /// Handles the faults of a batch, one after the other, from `time_ps` on. Returns when it has.
+  Picoseconds handle_batch(std::vector<std::uint32_t>& batch, Picoseconds time_ps);
+  std::vector<std::uint32_t> take_batch();
+  /// Looks anew at the fault of a migration whose page was evicted since. What its requests need now
+  /// follows `place` in the batch.
+  void fault_again(std::vector<std::uint32_t>& batch, std::size_t place);
   Picoseconds driver_ps(std::uint32_t migration, std::vector<std::uint64_t>& blocks);
-  void make_room_and_transfer(std::uint32_t migration);
-  std::optional<Picoseconds> make_room(std::uint32_t slot);
+  void occupy_frames(std::uint32_t migration);
+  void make_room_and_transfer(std::uint32_t migration,
+                              pages::InFlight in_flight = pages::InFlight::stays);
+  std::optional<Picoseconds> make_room(std::uint32_t slot, pages::InFlight in_flight);
+  void forget_lines(std::uint32_t migration);
+  void leave_buffer(const Migration& migration);
   bool somebody_waits_for_room() const {
     return !waits_for_room_.empty() || !writes_waiting_for_room_.empty();
   }
@@ -205,6 +223,8 @@ private:
   bool is_first_batch_ = true;           // of a kernel
   std::uint64_t charged_evictions_ = 0;  // those whose faults.evict_ps a batch has taken
   bool driver_is_busy_ = false;          // an event says when it may handle the next batch
+  std::uint32_t transferring_ = 0;       // migrations whose bytes will arrive
+  bool batch_waits_for_arrivals_ = false;
 
   std::uint64_t stores_done_ = 0;
   Picoseconds last_store_ps_ = 0;

@@ -1,8 +1,10 @@
 // Page faults: what a driver takes before their migrations start.
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "sim/migration/gmmu.hpp"
+#include "trace/trace.hpp"
 
 namespace isthmus::sim {
 
@@ -14,6 +16,7 @@ void Gmmu::handle_fault(std::uint32_t migration) {
   if (is_free || faults.side_by_side()) {
     const bool by_lanes = faults.handling == FaultParameters::Handling::lanes;
     migrations_[migration].handled_ps = now + faults.latency_ps + (by_lanes ? faults.fetch_ps : 0);
+    occupy_frames(migration);
     return make_room_and_transfer(migration);
   }
   faults_.push_back(migration);
@@ -22,29 +25,87 @@ void Gmmu::handle_fault(std::uint32_t migration) {
   schedule_.at(now, EventKind::faults, 0);
 }
 
+bool Gmmu::is_crowded() const {
+  const std::uint64_t page_bytes = std::uint64_t{map_.lines_per_page()} * trace::kLineBytes;
+  return evicts_within_batches() && pages_on_their_way_ * page_bytes > memory_bytes_;
+}
+
 /// The driver takes the oldest faults as a batch, and handles one after the other. Those that arrive
 /// meanwhile wait for the next batch.
 void Gmmu::on_faults() {
   driver_is_busy_ = !faults_.empty();
   if (!driver_is_busy_) return;
+  // The driver repeats the accesses of a batch before it takes the next one. Else that one could
+  // evict what this one has brought before it is used, and so on for ever.
+  batch_waits_for_arrivals_ = is_crowded() && transferring_ != 0;
+  if (batch_waits_for_arrivals_) return;
+  const FaultParameters& faults = machine_.faults;
+  Picoseconds start = schedule_.now_ps() + faults.latency_ps;
+  if (std::exchange(is_first_batch_, false)) start += faults.first_ps;
+  ++result_.fault_batches;
+  std::vector<std::uint32_t> batch = take_batch();
+  schedule_.at(handle_batch(batch, start), EventKind::faults, 0);
+}
+
+// Where more pages wait than fit, each waiting request has an entry of the batch: NVIDIA's driver
+// counts entries of the same page before it merges them (fetch_fault_buffer_entries in
+// uvm_gpu_replayable_faults.c). Elsewhere a page counts once: which of its accesses come within the
+// batch hangs on the order of their arrival, which isn't known (benchmarks/sim/README.md).
+std::vector<std::uint32_t> Gmmu::take_batch() {
   const FaultParameters& faults = machine_.faults;
   const bool one_by_one = faults.handling == FaultParameters::Handling::serial;
-  const std::size_t most = one_by_one ? 1 : faults.batch_faults;
-  Picoseconds done = schedule_.now_ps() + faults.latency_ps;
-  if (std::exchange(is_first_batch_, false)) done += faults.first_ps;
-  std::vector<std::uint64_t> blocks;
-  ++result_.fault_batches;
-  for (std::size_t left = std::min(most, faults_.size()); left != 0; --left) {
+  const bool crowded = is_crowded();
+  std::vector<std::uint32_t> batch;
+  for (std::size_t left = one_by_one ? 1 : faults.batch_faults; left != 0 && !faults_.empty();) {
     const std::uint32_t migration = faults_.front();
+    const std::size_t entries = crowded ? migrations_[migration].waiters.size : 1;
+    left -= std::clamp<std::size_t>(entries, 1, left);
+    batch.push_back(migration);
     faults_.pop_front();
-    done += driver_ps(migration, blocks);
-    migrations_[migration].handled_ps = done;
-    make_room_and_transfer(migration);
-    // Those for migrations that had to wait for room count here, too.
-    done += (result_.evictions - std::exchange(charged_evictions_, result_.evictions)) *
-            faults.evict_ps;
   }
-  schedule_.at(done, EventKind::faults, 0);
+  return batch;
+}
+
+// Where the pages of all faults fit, the order within a batch only decides which of them comes first.
+// Where they don't, the driver's order counts: by address, each page evicting the one that was used
+// least recently, even if this batch has brought it. Source: NVIDIA open-gpu-kernel-modules
+// 595.45.04, uvm_gpu_replayable_faults.c, uvm_pmm_gpu.c.
+Picoseconds Gmmu::handle_batch(std::vector<std::uint32_t>& batch, Picoseconds time_ps) {
+  const bool crowded = is_crowded();
+  if (crowded) {
+    std::ranges::stable_sort(batch, {}, [this](std::uint32_t migration) {
+      return page_address(migrations_[migration].page);
+    });
+  }
+  std::vector<std::uint64_t> blocks;
+  for (std::size_t place = 0; place < batch.size(); ++place) {
+    const std::uint32_t migration = batch[place];
+    if (table_.page(migrations_[migration].slot).epoch != migrations_[migration].epoch) {
+      fault_again(batch, place);
+      continue;
+    }
+    time_ps += driver_ps(migration, blocks);
+    migrations_[migration].handled_ps = time_ps;
+    occupy_frames(migration);
+    make_room_and_transfer(migration, crowded ? pages::InFlight::leaves : pages::InFlight::stays);
+    // Those for migrations that had to wait for room count here, too.
+    time_ps += (result_.evictions - std::exchange(charged_evictions_, result_.evictions)) *
+               machine_.faults.evict_ps;
+  }
+  return time_ps;
+}
+
+void Gmmu::fault_again(std::vector<std::uint32_t>& batch, std::size_t place) {
+  const std::uint32_t index = batch[place];
+  const std::uint32_t buffer = migrations_[index].buffer;
+  forget_lines(index);
+  leave_buffer(migrations_[index]);
+  const auto num_queued = static_cast<std::ptrdiff_t>(faults_.size());
+  serve_waiters(index);
+  batch.insert(batch.begin() + static_cast<std::ptrdiff_t>(place) + 1, faults_.begin() + num_queued,
+               faults_.end());
+  faults_.erase(faults_.begin() + num_queued, faults_.end());
+  serve_blocked(buffer);
 }
 
 /// What a migration adds to its batch.

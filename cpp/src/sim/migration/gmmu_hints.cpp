@@ -24,6 +24,7 @@ std::optional<std::uint64_t> Gmmu::bring(std::uint64_t address, std::uint32_t si
   const std::uint32_t migration = start(answer, page, buffer);
   const std::uint64_t bytes = migrations_[migration].size_bytes;
   migrations_[migration].handled_ps = std::max(time_ps, schedule_.now_ps());
+  occupy_frames(migration);
   make_room_and_transfer(migration);
   return bytes;
 }

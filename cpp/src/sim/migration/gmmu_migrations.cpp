@@ -34,7 +34,6 @@ std::uint32_t Gmmu::start(const pages::Answer& answer, std::uint32_t page, std::
   migration.transfers.assign(answer.transfers.begin(), answer.transfers.end());
   for (const pages::Span span : migration.transfers) {
     migration.size_bytes += span.length_bytes;
-    eviction_->started(answer.slot, span);
     if (table_.policy().merge) {
       const auto first = static_cast<std::uint32_t>(span.offset_bytes / trace::kLineBytes);
       migration_of_line_.set(map_.first_line(page) + first, lines_of(span), index);
@@ -50,19 +49,28 @@ std::uint32_t Gmmu::start(const pages::Answer& answer, std::uint32_t page, std::
   return index;
 }
 
-void Gmmu::make_room_and_transfer(std::uint32_t index) {
-  const auto room = make_room(migrations_[index].slot);
+// Before that it has no frame: a fault that waits for the driver evicts nothing.
+void Gmmu::occupy_frames(std::uint32_t index) {
+  const Migration& migration = migrations_[index];
+  for (const pages::Span span : migration.transfers) eviction_->started(migration.slot, span);
+}
+
+void Gmmu::make_room_and_transfer(std::uint32_t index, pages::InFlight in_flight) {
+  const auto room = make_room(migrations_[index].slot, in_flight);
   if (!room) return waits_for_room_.push_back(index);
+  ++transferring_;
   const Picoseconds start = std::max(*room, migrations_[index].handled_ps);
   if (start == schedule_.now_ps()) return on_transfer(index);
   schedule_.at(start, EventKind::transfer, index);
 }
 
 // The time when there is room for the planned transfers; none while nothing can be evicted.
-std::optional<Picoseconds> Gmmu::make_room(std::uint32_t slot) {
+std::optional<Picoseconds> Gmmu::make_room(std::uint32_t slot, pages::InFlight in_flight) {
   Picoseconds done = schedule_.now_ps();
   if (!eviction_->fits()) {
-    for (const pages::Victim& victim : eviction_->make_room(slot)) take_away(victim, done);
+    for (const pages::Victim& victim : eviction_->make_room(slot, in_flight)) {
+      take_away(victim, done);
+    }
     if (!eviction_->fits()) return std::nullopt;
   }
   return done;
@@ -101,21 +109,40 @@ void Gmmu::on_arrived(std::uint32_t index) {
     if (table_.arrived(migration.slot, migration.epoch, span)) {
       residency_.make_valid(first, lines_of(span));
     }
-    if (table_.policy().merge) migration_of_line_.clear(first, lines_of(span), index);
     if (machine_.partitions.arrivals_in_dram) write_to_dram(first, lines_of(span));
   }
   const std::uint32_t buffer = migration.buffer;
-  --entries_used_[buffer];
-  --under_way_;
-  if (--on_their_way_[migration.page] == 0) --pages_on_their_way_;
+  forget_lines(index);
+  leave_buffer(migration);
+  --transferring_;
   if (observer_ != nullptr) {
     observer_->migrated(page_address(migration.page), migration.size_bytes,
                         {migration.since_ps, schedule_.now_ps()});
   }
   serve_waiters(index);
+  if (batch_waits_for_arrivals_ && transferring_ == 0) {
+    batch_waits_for_arrivals_ = false;
+    schedule_.at(schedule_.now_ps(), EventKind::faults, 0);
+  }
   if (somebody_waits_for_room()) return retry_for_room();
   if (somebody_waits_for_memory_) return serve_all_blocked();
   serve_blocked(buffer);
+}
+
+// Requests for its lines no longer wait for it.
+void Gmmu::forget_lines(std::uint32_t index) {
+  if (!table_.policy().merge) return;
+  const Migration& migration = migrations_[index];
+  for (const pages::Span span : migration.transfers) {
+    const auto first = static_cast<std::uint32_t>(span.offset_bytes / trace::kLineBytes);
+    migration_of_line_.clear(map_.first_line(migration.page) + first, lines_of(span), index);
+  }
+}
+
+void Gmmu::leave_buffer(const Migration& migration) {
+  --entries_used_[migration.buffer];
+  --under_way_;
+  if (--on_their_way_[migration.page] == 0) --pages_on_their_way_;
 }
 
 void Gmmu::write_to_dram(std::uint32_t first_line, std::uint32_t num_lines) {

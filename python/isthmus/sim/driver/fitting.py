@@ -12,8 +12,9 @@ each. All of it counts as the block's: NVIDIA's driver locks, unmaps, copies and
 (uvm_gpu_replayable_faults.c, service_fault_batch). Reads at random, whose batches have many blocks,
 are never fitted: they test this.
 
-A read that thrashes takes a cost for each block that is evicted besides. It is fitted to reads in
-order alone, after the costs above.
+A read that thrashes takes a cost for each block that is evicted besides. At random most of its time
+is evictions, so it is fitted to these, after the costs above. Reads in order that thrash, where
+evictions take a tenth to a third of the time, are held back if there are any at random.
 
 The time of a prefetch is a sum, too: what the link takes, a cost for the call, and one for each
 block of 2 MiB. So is that of a prefetch to the CPU, and of what the CPU's page faults take back: a
@@ -45,15 +46,17 @@ class _Sum(NamedTuple):
         access: Every second size of it is fitted.
         single: Another access with the same costs, of one size.
         costs: The cost's name in a machine -> how often a prediction has it.
+        otherwise: What is fitted instead if the run has no `access`.
     """
 
     access: Access
     single: Access | None
     costs: Mapping[str, str]
+    otherwise: Access | None = None
 
 
 _SUMS: Final = (
-    _Sum(Access.THRASHED, None, {"evict": "evictions"}),
+    _Sum(Access.THRASHED_RANDOM, None, {"evict": "evictions"}, Access.THRASHED),
     _Sum(
         Access.PREFETCHED,
         None,
@@ -172,7 +175,7 @@ def _rounded(costs: Sequence[float]) -> list[float]:
     return [float(f"{seconds:.4g}") for seconds in costs]
 
 
-def _sizes(points: Sequence[DriverPoint], access: Access) -> list[DriverPoint]:
+def _sizes(points: Sequence[DriverPoint], access: Access | None) -> list[DriverPoint]:
     return sorted(
         (point for point in points if point.access is access), key=lambda point: point.size_bytes
     )
@@ -203,9 +206,18 @@ def _with_sums(
     all_used = []
     for one in _SUMS:
         singles = [point for point in points if point.access is one.single]
-        used = [*singles, *_sizes(points, one.access)[::2]]
+        sizes = _sizes(points, one.access) or _sizes(points, one.otherwise)
+        used = [*singles, *sizes[::2]]
         if len(used) < len(one.costs):
             continue
+        machine = _with_sum(machine, one, used)
+        all_used += used
+    return machine, all_used
+
+
+def _with_sum(machine: ModelledMachine, one: _Sum, used: Sequence[DriverPoint]) -> ModelledMachine:
+    """Fit one sum's costs, again until they stay: evictions change how faults gather in batches."""
+    for _ in range(_MAX_ROUNDS):
         predictions = [predicted(point, machine) for point in used]
         rows = [
             tuple(getattr(found, count) for count in one.costs.values()) for found in predictions
@@ -216,8 +228,13 @@ def _with_sums(
         changed = {cost: round(seconds * _PS_PER_S) for cost, seconds in costs}
         faults = machine.faults.model_copy(update=changed)
         machine = machine.model_copy(update={"faults": faults})
-        all_used += used
-    return machine, all_used
+        moved = max(abs(a - b) for a, b in zip(found, before, strict=True))
+        if moved <= _SAME * max(found):
+            return machine
+    raise Error(
+        f"the fit of {', '.join(one.costs)} doesn't settle within {_MAX_ROUNDS} rounds",
+        hint="measure again with `isthmus bench --managed` on an idle machine",
+    )
 
 
 def _with_costs(machine: ModelledMachine, costs: Sequence[float]) -> ModelledMachine:

@@ -56,7 +56,10 @@ _POLICY_OF = {
 }
 _PAGED = {"whole_page", "single_range", "ranges", "units", "tree", "adaptive", _READ_THROUGH}
 # A kernel fetches what it lacks itself: no driver takes part.
-_NO_DRIVER = {"latency": 0, "first": 0, "block": 0, "page": 0, "handling": Handling.LANES}
+_NO_DRIVER = {
+    **dict.fromkeys(("latency", "first", "block", "page", "evict"), 0),
+    "handling": Handling.LANES,
+}
 # As many warps fit a core by the bounds of the paged kernels (kernels/workload_*.cu); nn has none,
 # and 16 fit by its registers (benchmarks/paging/registers.json).
 _PAGED_WARPS = 24
