@@ -1,7 +1,7 @@
 """
 What lies behind the results of `measure.py`; needs a GPU, PyTorch, and for `push` CuPy.
 
-    python benchmarks/rhythms/details.py parts|spins|paths|push OUT.json
+    python benchmarks/rhythms/details.py parts|spins|paths|push OUT.json [--rounds 9]
 
 parts: by which layer of a call the time after a pause is taken. spins: time and CPU time of copies
 with one value of ISTHMUS_SPIN_US, which the environment gives. paths: each path by its name, back
@@ -26,7 +26,6 @@ from isthmus.transfer.copying import default_transfers
 
 KIB, MIB = 1 << 10, 1 << 20
 PAUSE_S = 3e-3
-ROUNDS = 9
 
 Row = dict[str, Any]
 Call = Callable[[], object]
@@ -97,7 +96,7 @@ def back_to_back(call: Call) -> float:
 def compared(calls: dict[str, Call], pause_s: float, name: str, **of: object) -> list[Row]:
     """Time calls in turns, back to back and the first three after each pause."""
     times: dict[tuple[str, str], list[list[float]]] = {}
-    for _ in range(ROUNDS):
+    for _ in range(asked.rounds):
         for call_name, call in calls.items():
             times.setdefault((call_name, "back to back"), []).append([back_to_back(call)])
             for rhythm, pause in pauses_once.items():
@@ -252,6 +251,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument("what", choices=of_names)
     parser.add_argument("output", type=Path)
+    parser.add_argument("--rounds", type=int, default=9)
     asked = parser.parse_args()
     pauses_once.update(pauses())
     found = of_names[asked.what]()

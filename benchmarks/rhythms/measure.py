@@ -1,13 +1,15 @@
 """
 The same copy in four rhythms, by every installed library, in turns, in one process.
 
-    python benchmarks/rhythms/measure.py OUT.json [--seconds 110] [--max-mib 1024]
+    python benchmarks/rhythms/measure.py OUT.json [--seconds 110] [--max-mib 1024] [--times 1]
 
 Back to back, and after 3 ms of spinning, of sleep, of work of the GPU. Libraries that are not
 installed are left out. Isthmus's copy is verified for each size, direction and kind of memory.
+--times multiplies the rounds.
 """
 
 import argparse
+import random
 import statistics
 import sys
 import time
@@ -16,6 +18,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from others import Libraries, Pair
 
 import isthmus
@@ -37,9 +40,12 @@ MIN_FRESH, MAX_FRESH = 256 * KIB, 256 * MIB
 PAUSE_S = 3e-3
 BURST_S = 300e-6
 MAX_BURST = 50
-CPU_SIZES = (64 * KIB, MIB, 16 * MIB, 256 * MIB)
+CPU_SIZES = (64 * KIB, MIB, 16 * MIB, 64 * MIB, 256 * MIB)
 CPU_S = 0.12
 IDLE_AFTER_S, IDLE_S = 0.05, 0.2
+
+# Of an interval that has 95 % of the ratios of medians, whole rounds drawn with replacement.
+NUM_DRAWS = 2000
 
 # Who does the same, from the same kind of array.
 RIVALS = {"isthmus": ("torch", "cupy"), "isthmus pointer": ("cudaMemcpy",)}
@@ -115,9 +121,11 @@ def take_turns(
     times: dict[str, list[float]] = {name: [] for name in pairs}
     paths: dict[str, list[float]] = {}
     names = list(pairs)
-    for number in range(rounds):
-        first = number % len(names)
-        for name in names[first:] + names[:first]:
+    # Another order in each round: a copy behind one of ours finds our threads awake more often.
+    order = random.Random(0)  # noqa: S311 - the same orders each time
+    for _ in range(rounds):
+        order.shuffle(names)
+        for name in names:
             before = uses() if name.startswith("isthmus") else {}
             if gap is None:
                 times[name].append(burst(pairs[name], guesses[name]))
@@ -131,13 +139,22 @@ def take_turns(
     return times, paths
 
 
-def rows_of(libraries: Libraries, size: int, direction: str, kind: str) -> list[Row]:
+def at_least(ours: Sequence[float], rival: Sequence[float]) -> float:
+    """Give the lower end of the interval of our median over a rival's; both by round."""
+    drawn = np.random.default_rng(0).integers(0, len(ours), (NUM_DRAWS, len(ours)))
+    medians = [np.median(np.array(times)[drawn], axis=1) for times in (ours, rival)]
+    return float(np.quantile(medians[0] / medians[1], 0.025))
+
+
+def rows_of(
+    libraries: Libraries, size: int, direction: str, kind: str, times_more: int
+) -> list[Row]:
     """Measure one size, direction and kind of memory in all rhythms."""
     pairs = libraries.pairs(size, direction, kind)
     libraries.verify(pairs["isthmus"], size, direction)
     rows = []
     for rhythm, gap in gaps(libraries).items():
-        times, paths = take_turns(pairs, gap, rounds_of(size))
+        times, paths = take_turns(pairs, gap, times_more * rounds_of(size))
         for name, seconds in times.items():
             ordered = sorted(seconds)
             row: Row = {
@@ -150,6 +167,10 @@ def rows_of(libraries: Libraries, size: int, direction: str, kind: str) -> list[
                 "low_s": ordered[len(ordered) // 4],
                 "high_s": ordered[-1 - len(ordered) // 4],
                 "n": len(ordered),
+            }
+            rivals = [other for other in RIVALS.get(name, ()) if other in times]
+            row["over_rival_at_least"] = {
+                other: at_least(seconds, times[other]) for other in rivals
             }
             if name == "isthmus":
                 row["paths"] = {
@@ -171,6 +192,7 @@ def cpu_rows(libraries: Libraries, size: int, direction: str, kind: str) -> list
         for rhythm in ("back to back", "sleep"):
             pause_s = PAUSE_S if rhythm == "sleep" else 0.0
             count = max(3, int(CPU_S / (guess_s + pause_s)))
+            before = uses()
             cpu_s = cpu_of(pair.copy, pair.prepare(), count, pause_s)
             if pause_s > 0:
                 cpu_s -= cpu_of(lambda _: None, None, count, pause_s)
@@ -182,6 +204,7 @@ def cpu_rows(libraries: Libraries, size: int, direction: str, kind: str) -> list
                     "rhythm": rhythm,
                     "contestant": name,
                     "cpu_s_per_gb": cpu_s / (count * size) * 1e9,
+                    "paths": "+".join(spent(before)),
                 }
             )
     return rows
@@ -220,7 +243,7 @@ def show(rows: list[Row]) -> None:
         cells.setdefault(key, {})[row["contestant"]] = row
     for key, cell in cells.items():
         text = " ".join(f"{name} {row['median_s'] * 1e6:.2f}" for name, row in cell.items())
-        losses = [name for name, others in RIVALS.items() if lost(cell, name, others)]
+        losses = [loss for name, others in RIVALS.items() if (loss := lost(cell, name, others))]
         paths = " ".join(
             f"{path} {one['predicted_s'] / one['actual_s']:.2f}"
             for path, one in cell["isthmus"]["paths"].items()
@@ -228,12 +251,29 @@ def show(rows: list[Row]) -> None:
         print(*key, "us:", text, "|", paths, "| slower:" if losses else "", *losses)
 
 
-def lost(cell: dict[str, Row], name: str, others: Sequence[str]) -> bool:
-    """Whether it is slower than the best of the others by more than 5 % and by more than 0.5 us."""
-    best_s = min((cell[other]["median_s"] for other in others if other in cell), default=0.0)
-    return name in cell and 0 < best_s < min(
-        cell[name]["median_s"] / 1.05, cell[name]["median_s"] - 0.5e-6
-    )
+def lost(cell: dict[str, Row], name: str, others: Sequence[str]) -> str:
+    """Name it if it is slower than the best of the others by more than 5 % and 0.5 us."""
+    medians = {other: cell[other]["median_s"] for other in others if other in cell}
+    if name not in cell or not medians:
+        return ""
+    best = min(medians, key=lambda other: medians[other])
+    ours_s = cell[name]["median_s"]
+    if medians[best] >= min(ours_s / 1.05, ours_s - 0.5e-6):
+        return ""
+    surely = cell[name]["over_rival_at_least"][best] > 1
+    return f"{name}{' (surely slower)' if surely else ''}"
+
+
+def show_predictions(rows: list[Row]) -> None:
+    """Print what `isthmus.stats()` would say of each way in each rhythm: sums over all sizes."""
+    sums: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        for path, one in row.get("paths", {}).items() if row["kind"] != "fresh" else ():
+            total = sums.setdefault((path, row["rhythm"]), [0.0, 0.0])
+            total[0] += one["actual_s"]
+            total[1] += one["predicted_s"]
+    for (path, rhythm), (actual_s, predicted_s) in sorted(sums.items()):
+        print(f"predicted over actual, {path}, {rhythm}: {predicted_s / actual_s:.2f}")
 
 
 def main() -> None:
@@ -242,6 +282,7 @@ def main() -> None:
     arguments.add_argument("out", type=Path)
     arguments.add_argument("--seconds", type=float, default=110)
     arguments.add_argument("--max-mib", type=int, default=1024)
+    arguments.add_argument("--times", type=int, default=1)
     options = arguments.parse_args()
     end = time.perf_counter() + options.seconds
     sizes = [size for size in SIZES if size <= options.max_mib * MIB]
@@ -261,7 +302,7 @@ def main() -> None:
             continue
         for direction, kind in product(DIRECTIONS, KINDS):
             if kind != "fresh" or MIN_FRESH <= size <= MAX_FRESH:
-                rows += rows_of(libraries, size, direction, kind)
+                rows += rows_of(libraries, size, direction, kind, options.times)
     record = {
         "schema_version": 1,
         "machine": machine_facts(),
@@ -273,6 +314,7 @@ def main() -> None:
     }
     options.out.write_text(json_text(record), "utf-8")
     show(rows)
+    show_predictions(rows)
     for row in (*cpu, *idle):
         print(*row.values())
 
