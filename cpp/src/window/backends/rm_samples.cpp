@@ -1,6 +1,7 @@
 #include "window/backends/rm_samples.hpp"
 
 #include <random>
+#include <vector>
 
 namespace isthmus::window::rm {
 namespace {
@@ -19,11 +20,39 @@ Samples::Mark random_mark() {
   return mark;
 }
 
+/// Blocks of the process's heap with as many gaps between them. What the driver allocates next lies
+/// in these, so that what is beside a record by chance differs from sample to sample. Without this
+/// a place just behind a record's structure was learned, where each sample's next structure had the
+/// same number, and it named another object for memory that PyTorch had made (driver 580).
+/// Device memory that is made and freed would do the same, but may wait for the program's kernels.
+class HeapGaps {
+public:
+  HeapGaps() {
+    for (std::size_t size = kMinBytes; size <= kMaxBytes; size += kStepBytes) {
+      std::vector<std::unique_ptr<std::byte[]>> gaps;
+      for (int pair = 0; pair < kNumGaps; ++pair) {
+        gaps.push_back(std::make_unique_for_overwrite<std::byte[]>(size));
+        blocks_.push_back(std::make_unique_for_overwrite<std::byte[]>(size));
+      }
+    }
+  }
+
+private:
+  // Of the driver's structures, whose sizes aren't known, and of glibc's sizes of blocks.
+  static constexpr std::size_t kMinBytes = 56;
+  static constexpr std::size_t kMaxBytes = 568;
+  static constexpr std::size_t kStepBytes = 16;
+  static constexpr int kNumGaps = 7;  // as many as glibc keeps for a thread without joining them
+
+  std::vector<std::unique_ptr<std::byte[]>> blocks_;
+};
+
 }  // namespace
 
 Samples::Samples(const Context& context)
     : context_(context), copy_engine_(context), buffer_(context, kBufferBytes) {
   for (std::size_t index = 0; index < kNum; ++index) {
+    const HeapGaps gaps;
     Sample& one = each_[index];
     one.memory =
         std::make_unique<CreatedMemory>(context, kSizesBytes[index], CU_MEM_HANDLE_TYPE_NONE);
