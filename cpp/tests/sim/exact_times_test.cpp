@@ -6,7 +6,6 @@
 namespace isthmus::sim::small {
 namespace {
 
-constexpr Picoseconds kL2Load = (10 + 4 + 20 + 10) * kCycle;
 constexpr Picoseconds kLineOnLink = 128 * kCycle;
 
 TEST(ExactTimes, APowerOfTwoClockAndBandwidthAreExact) {

@@ -10,9 +10,7 @@
 namespace isthmus::sim::small {
 namespace {
 
-constexpr Picoseconds kChunk = 1'024'000;  // 1 KiB at 1 GB/s
-constexpr Picoseconds kDramLoad = (10 + 4 + 8 + 100 + 20 + 10) * kCycle;
-constexpr Picoseconds kL2Load = (10 + 4 + 20 + 10) * kCycle;
+constexpr Picoseconds kChunk = 1'024'000;              // 1 KiB at 1 GB/s
 constexpr Picoseconds kLoad = 4 * kCycle + kDramLoad;  // a warp's instruction, and its line
 
 Options overlapped(std::uint64_t chunk_bytes = kKiB) {

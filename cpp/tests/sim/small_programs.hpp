@@ -128,5 +128,7 @@ inline pages::MigrationPolicy units(std::uint32_t unit_bytes) {
 // The time of a load of a line in DRAM, from the load/store unit to the core: network, port, DRAM
 // (8 + 100), L2, network.
 inline constexpr Picoseconds kDramLoad = (10 + 4 + 8 + 100 + 20 + 10) * kCycle;
+// The same of one in L2.
+inline constexpr Picoseconds kL2Load = (10 + 4 + 20 + 10) * kCycle;
 
 }  // namespace isthmus::sim::small

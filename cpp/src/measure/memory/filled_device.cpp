@@ -30,7 +30,7 @@ FilledDevice::FilledDevice(const Context& context, std::size_t free_bytes) {
     fill(context);
   }
   const std::size_t left = context.free_memory_bytes();
-  const double most = kMaxExcess * static_cast<double>(free_bytes + 2 * kBlockBytes);
+  const double most = kMaxExcess * static_cast<double>(free_bytes + kBlockBytes);
   if (static_cast<double>(left) > most) {
     throw Unavailable(
         "a device whose memory is in use",

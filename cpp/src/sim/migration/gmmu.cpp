@@ -108,8 +108,7 @@ bool Gmmu::would_fill_memory(std::uint32_t page) const {
   if (pages_on_their_way_ == 0 || remote_only_ || evicts_within_batches()) return false;
   if (machine_.faults.side_by_side()) return false;
   if (page < on_their_way_.size() && on_their_way_[page] != 0) return false;
-  const std::uint64_t page_bytes = std::uint64_t{map_.lines_per_page()} * kLineBytes;
-  return (pages_on_their_way_ + 1) * page_bytes > memory_bytes_;
+  return (pages_on_their_way_ + 1) * page_bytes() > memory_bytes_;
 }
 
 void Gmmu::answer(const Waiting& waiting, std::uint32_t page) {

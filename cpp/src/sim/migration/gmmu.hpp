@@ -133,18 +133,21 @@ private:
   std::uint32_t start(const pages::Answer& answer, std::uint32_t page, std::uint32_t buffer);
   void handle_fault(std::uint32_t migration);
   /// Handles the faults of a batch, one after the other, from `time_ps` on. Returns when it has.
-  Picoseconds handle_batch(std::vector<std::uint32_t>& batch, Picoseconds time_ps);
-  std::vector<std::uint32_t> take_batch();
+  ///
+  /// crowded     whether more pages wait for migrations than fit; likewise below
+  Picoseconds handle_batch(std::vector<std::uint32_t>& batch, bool crowded, Picoseconds time_ps);
+  std::vector<std::uint32_t> take_batch(bool crowded);
   /// Looks anew at the fault of a migration whose page was evicted since. What its requests need now
   /// follows `place` in the batch.
   void fault_again(std::vector<std::uint32_t>& batch, std::size_t place);
   Picoseconds driver_ps(std::uint32_t migration, std::vector<std::uint64_t>& blocks);
-  void occupy_frames(std::uint32_t migration);
-  void make_room_and_transfer(std::uint32_t migration,
-                              pages::InFlight in_flight = pages::InFlight::stays);
+  /// Gives a migration frames. Before that it has none: a fault that waits for the driver evicts
+  /// nothing.
+  void occupy_and_transfer(std::uint32_t migration,
+                           pages::InFlight in_flight = pages::InFlight::stays);
+  void make_room_and_transfer(std::uint32_t migration, pages::InFlight in_flight);
   std::optional<Picoseconds> make_room(std::uint32_t slot, pages::InFlight in_flight);
-  void forget_lines(std::uint32_t migration);
-  void leave_buffer(const Migration& migration);
+  void leave_buffer(std::uint32_t migration);
   bool somebody_waits_for_room() const {
     return !waits_for_room_.empty() || !writes_waiting_for_room_.empty();
   }
@@ -164,7 +167,7 @@ private:
   /// Calls `visit` with the address of each page of [address, address + size_bytes) that is placed.
   template <class Visit>
   void for_placed_pages(std::uint64_t address, std::uint64_t size_bytes, Visit&& visit) const {
-    const std::uint64_t page_bytes = std::uint64_t{map_.lines_per_page()} * trace::kLineBytes;
+    const std::uint64_t page_bytes = this->page_bytes();
     const std::uint64_t chunk_bytes = std::uint64_t{map_.lines_per_chunk()} * trace::kLineBytes;
     const std::uint64_t begin = address / page_bytes * page_bytes;
     const std::uint64_t end = address + size_bytes;
@@ -180,6 +183,9 @@ private:
   Waiting take_first(List& list);
   std::uint32_t new_migration();
   std::uint32_t lines_of(pages::Span span) const;
+  std::uint64_t page_bytes() const {
+    return std::uint64_t{map_.lines_per_page()} * trace::kLineBytes;
+  }
   std::uint64_t page_address(std::uint32_t page) const;
 
   const ModelledMachine& machine_;

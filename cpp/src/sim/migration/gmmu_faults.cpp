@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "sim/migration/gmmu.hpp"
-#include "trace/trace.hpp"
 
 namespace isthmus::sim {
 
@@ -16,8 +15,7 @@ void Gmmu::handle_fault(std::uint32_t migration) {
   if (is_free || faults.side_by_side()) {
     const bool by_lanes = faults.handling == FaultParameters::Handling::lanes;
     migrations_[migration].handled_ps = now + faults.latency_ps + (by_lanes ? faults.fetch_ps : 0);
-    occupy_frames(migration);
-    return make_room_and_transfer(migration);
+    return occupy_and_transfer(migration);
   }
   faults_.push_back(migration);
   if (driver_is_busy_) return;
@@ -26,8 +24,7 @@ void Gmmu::handle_fault(std::uint32_t migration) {
 }
 
 bool Gmmu::is_crowded() const {
-  const std::uint64_t page_bytes = std::uint64_t{map_.lines_per_page()} * trace::kLineBytes;
-  return evicts_within_batches() && pages_on_their_way_ * page_bytes > memory_bytes_;
+  return evicts_within_batches() && pages_on_their_way_ * page_bytes() > memory_bytes_;
 }
 
 /// The driver takes the oldest faults as a batch, and handles one after the other. Those that arrive
@@ -37,24 +34,24 @@ void Gmmu::on_faults() {
   if (!driver_is_busy_) return;
   // The driver repeats the accesses of a batch before it takes the next one. Else that one could
   // evict what this one has brought before it is used, and so on for ever.
-  batch_waits_for_arrivals_ = is_crowded() && transferring_ != 0;
+  const bool crowded = is_crowded();
+  batch_waits_for_arrivals_ = crowded && transferring_ != 0;
   if (batch_waits_for_arrivals_) return;
   const FaultParameters& faults = machine_.faults;
   Picoseconds start = schedule_.now_ps() + faults.latency_ps;
   if (std::exchange(is_first_batch_, false)) start += faults.first_ps;
   ++result_.fault_batches;
-  std::vector<std::uint32_t> batch = take_batch();
-  schedule_.at(handle_batch(batch, start), EventKind::faults, 0);
+  std::vector<std::uint32_t> batch = take_batch(crowded);
+  schedule_.at(handle_batch(batch, crowded, start), EventKind::faults, 0);
 }
 
 // Where more pages wait than fit, each waiting request has an entry of the batch: NVIDIA's driver
 // counts entries of the same page before it merges them (fetch_fault_buffer_entries in
 // uvm_gpu_replayable_faults.c). Elsewhere a page counts once: which of its accesses come within the
 // batch hangs on the order of their arrival, which isn't known (benchmarks/sim/README.md).
-std::vector<std::uint32_t> Gmmu::take_batch() {
+std::vector<std::uint32_t> Gmmu::take_batch(bool crowded) {
   const FaultParameters& faults = machine_.faults;
   const bool one_by_one = faults.handling == FaultParameters::Handling::serial;
-  const bool crowded = is_crowded();
   std::vector<std::uint32_t> batch;
   for (std::size_t left = one_by_one ? 1 : faults.batch_faults; left != 0 && !faults_.empty();) {
     const std::uint32_t migration = faults_.front();
@@ -70,8 +67,8 @@ std::vector<std::uint32_t> Gmmu::take_batch() {
 // Where they don't, the driver's order counts: by address, each page evicting the one that was used
 // least recently, even if this batch has brought it. Source: NVIDIA open-gpu-kernel-modules
 // 595.45.04, uvm_gpu_replayable_faults.c, uvm_pmm_gpu.c.
-Picoseconds Gmmu::handle_batch(std::vector<std::uint32_t>& batch, Picoseconds time_ps) {
-  const bool crowded = is_crowded();
+Picoseconds Gmmu::handle_batch(std::vector<std::uint32_t>& batch, bool crowded,
+                               Picoseconds time_ps) {
   if (crowded) {
     std::ranges::stable_sort(batch, {}, [this](std::uint32_t migration) {
       return page_address(migrations_[migration].page);
@@ -86,8 +83,7 @@ Picoseconds Gmmu::handle_batch(std::vector<std::uint32_t>& batch, Picoseconds ti
     }
     time_ps += driver_ps(migration, blocks);
     migrations_[migration].handled_ps = time_ps;
-    occupy_frames(migration);
-    make_room_and_transfer(migration, crowded ? pages::InFlight::leaves : pages::InFlight::stays);
+    occupy_and_transfer(migration, crowded ? pages::InFlight::leaves : pages::InFlight::stays);
     // Those for migrations that had to wait for room count here, too.
     time_ps += (result_.evictions - std::exchange(charged_evictions_, result_.evictions)) *
                machine_.faults.evict_ps;
@@ -98,8 +94,7 @@ Picoseconds Gmmu::handle_batch(std::vector<std::uint32_t>& batch, Picoseconds ti
 void Gmmu::fault_again(std::vector<std::uint32_t>& batch, std::size_t place) {
   const std::uint32_t index = batch[place];
   const std::uint32_t buffer = migrations_[index].buffer;
-  forget_lines(index);
-  leave_buffer(migrations_[index]);
+  leave_buffer(index);
   const auto num_queued = static_cast<std::ptrdiff_t>(faults_.size());
   serve_waiters(index);
   batch.insert(batch.begin() + static_cast<std::ptrdiff_t>(place) + 1, faults_.begin() + num_queued,

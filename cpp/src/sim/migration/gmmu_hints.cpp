@@ -13,9 +13,8 @@ bool Gmmu::has_frame(std::uint32_t page) const {
 std::optional<std::uint64_t> Gmmu::bring(std::uint64_t address, std::uint32_t size_bytes,
                                          Picoseconds time_ps) {
   const std::uint32_t page = map_.page_at(address);
-  const std::uint64_t page_bytes = std::uint64_t{map_.lines_per_page()} * trace::kLineBytes;
   const bool is_new = !has_frame(page);
-  if (is_new && eviction_->framed_bytes() + page_bytes > memory_bytes_) return std::nullopt;
+  if (is_new && eviction_->framed_bytes() + page_bytes() > memory_bytes_) return std::nullopt;
   if (residency_.valid(map_.first_line(page)) && is_new) return 0;  // it never migrates
   const pages::Answer answer = table_.request(address, size_bytes, false);
   note_page(answer.slot, page);
@@ -24,16 +23,14 @@ std::optional<std::uint64_t> Gmmu::bring(std::uint64_t address, std::uint32_t si
   const std::uint32_t migration = start(answer, page, buffer);
   const std::uint64_t bytes = migrations_[migration].size_bytes;
   migrations_[migration].handled_ps = std::max(time_ps, schedule_.now_ps());
-  occupy_frames(migration);
-  make_room_and_transfer(migration);
+  occupy_and_transfer(migration);
   return bytes;
 }
 
 bool Gmmu::make(std::uint64_t address, std::uint32_t size_bytes) {
   const std::uint32_t page = map_.page_at(address);
-  const std::uint64_t page_bytes = std::uint64_t{map_.lines_per_page()} * trace::kLineBytes;
   const bool is_new = !has_frame(page);
-  if (is_new && eviction_->framed_bytes() + page_bytes > memory_bytes_) return false;
+  if (is_new && eviction_->framed_bytes() + page_bytes() > memory_bytes_) return false;
   if (residency_.valid(map_.first_line(page)) && is_new) return true;
   const pages::Answer answer = table_.request(address, size_bytes, false);
   note_page(answer.slot, page);
@@ -49,7 +46,7 @@ bool Gmmu::make(std::uint64_t address, std::uint32_t size_bytes) {
 std::uint64_t Gmmu::drop(std::uint64_t address, std::uint64_t size_bytes, bool go_back) {
   std::uint64_t dropped = 0;
   std::uint64_t last_block = ~std::uint64_t{0};
-  const std::uint64_t page_bytes = std::uint64_t{map_.lines_per_page()} * trace::kLineBytes;
+  const std::uint64_t page_bytes = this->page_bytes();
   const std::uint64_t unit = table_.policy().unit_bytes;
   for_placed_pages(address, size_bytes, [&](std::uint64_t page_address) {
     const std::uint32_t page = map_.page_at(page_address);

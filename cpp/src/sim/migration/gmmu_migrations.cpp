@@ -49,10 +49,10 @@ std::uint32_t Gmmu::start(const pages::Answer& answer, std::uint32_t page, std::
   return index;
 }
 
-// Before that it has no frame: a fault that waits for the driver evicts nothing.
-void Gmmu::occupy_frames(std::uint32_t index) {
+void Gmmu::occupy_and_transfer(std::uint32_t index, pages::InFlight in_flight) {
   const Migration& migration = migrations_[index];
   for (const pages::Span span : migration.transfers) eviction_->started(migration.slot, span);
+  make_room_and_transfer(index, in_flight);
 }
 
 void Gmmu::make_room_and_transfer(std::uint32_t index, pages::InFlight in_flight) {
@@ -112,8 +112,7 @@ void Gmmu::on_arrived(std::uint32_t index) {
     if (machine_.partitions.arrivals_in_dram) write_to_dram(first, lines_of(span));
   }
   const std::uint32_t buffer = migration.buffer;
-  forget_lines(index);
-  leave_buffer(migration);
+  leave_buffer(index);
   --transferring_;
   if (observer_ != nullptr) {
     observer_->migrated(page_address(migration.page), migration.size_bytes,
@@ -129,17 +128,15 @@ void Gmmu::on_arrived(std::uint32_t index) {
   serve_blocked(buffer);
 }
 
-// Requests for its lines no longer wait for it.
-void Gmmu::forget_lines(std::uint32_t index) {
-  if (!table_.policy().merge) return;
+// It is no longer on its way: requests for its lines don't wait for it.
+void Gmmu::leave_buffer(std::uint32_t index) {
   const Migration& migration = migrations_[index];
-  for (const pages::Span span : migration.transfers) {
-    const auto first = static_cast<std::uint32_t>(span.offset_bytes / trace::kLineBytes);
-    migration_of_line_.clear(map_.first_line(migration.page) + first, lines_of(span), index);
+  if (table_.policy().merge) {
+    for (const pages::Span span : migration.transfers) {
+      const auto first = static_cast<std::uint32_t>(span.offset_bytes / trace::kLineBytes);
+      migration_of_line_.clear(map_.first_line(migration.page) + first, lines_of(span), index);
+    }
   }
-}
-
-void Gmmu::leave_buffer(const Migration& migration) {
   --entries_used_[migration.buffer];
   --under_way_;
   if (--on_their_way_[migration.page] == 0) --pages_on_their_way_;
@@ -180,7 +177,9 @@ void Gmmu::retry_for_room() {
   waiting.swap(waits_for_room_);
   std::vector<Waiting> writes;
   writes.swap(writes_waiting_for_room_);
-  for (const std::uint32_t migration : waiting) make_room_and_transfer(migration);
+  for (const std::uint32_t migration : waiting) {
+    make_room_and_transfer(migration, pages::InFlight::stays);
+  }
   // Its page may have been evicted since: the page table is asked again.
   for (const Waiting& write : writes) serve_or_ask(write);
   if (somebody_waits_for_room()) return;

@@ -12,7 +12,7 @@ each. All of it counts as the block's: NVIDIA's driver locks, unmaps, copies and
 (uvm_gpu_replayable_faults.c, service_fault_batch). Reads at random, whose batches have many blocks,
 are never fitted: they test this.
 
-A read that thrashes takes a cost for each block that is evicted besides. At random most of its time
+A read that thrashes takes a cost for each block that is evicted besides. At random half of its time
 is evictions, so it is fitted to these, after the costs above. Reads in order that thrash, where
 evictions take a tenth to a third of the time, are held back if there are any at random.
 
@@ -35,7 +35,8 @@ _PS_PER_S = 1e12
 _MAX_ROUNDS = 25
 # Costs that change less are the same: a tenth of a percent of the longest.
 _SAME = 1e-3
-_NUM_COSTS = 3
+# As in `_Sum`: what page faults take.
+_DRIVER_COSTS: Final = {"block": "blocks", "first": "kernels", "page": "pages"}
 
 
 class _Sum(NamedTuple):
@@ -141,21 +142,9 @@ def fitted(points: Sequence[DriverPoint], machine: ModelledMachine) -> Fit:
         Error: The costs don't settle, or can't be told from each other. Nothing is found then.
     """
     used = _used(points)
-    current = _with_costs(machine, (1e-5, 0.0, 5e-7))
-    for num_rounds in range(1, _MAX_ROUNDS + 1):
-        predictions = [predicted(point, current) for point in used]
-        before = _costs(current)
-        counts = [(one.blocks, one.kernels, one.pages) for one in predictions]
-        after = _solved(used, predictions, counts, before)
-        current = _with_costs(machine, after)
-        if max(abs(a - b) for a, b in zip(after, before, strict=True)) <= _SAME * max(after):
-            settled = _with_costs(current, _rounded(after))
-            machine, also_used = _with_sums(settled, points)
-            return _result(machine, points, [*used, *also_used], num_rounds)
-    raise Error(
-        f"the fit doesn't settle within {_MAX_ROUNDS} rounds: last {_text(after)}",
-        hint="measure again with `isthmus bench --managed` on an idle machine",
-    )
+    driver, num_rounds = _settled(_with_a_driver(machine), _DRIVER_COSTS, used)
+    machine, also_used = _with_sums(driver, points)
+    return _result(machine, points, [*used, *also_used], num_rounds)
 
 
 def _result(
@@ -185,18 +174,13 @@ def _used(points: Sequence[DriverPoint]) -> list[DriverPoint]:
     reads = _sizes(points, Access.READ)
     faults = [point for point in points if point.access is Access.PAGE_FAULT]
     used = [*faults, *reads[::2]]
-    if len(used) < _NUM_COSTS:
+    if len(used) < len(_DRIVER_COSTS):
         raise UsageError(
             f"a fit needs three points besides those that it holds back, and this run has "
             f"{len(used)}: {len(faults)} page faults, {len(reads)} sizes read on demand",
             hint="`isthmus bench --managed -t '*managed*'` measures four sizes and a page fault",
         )
     return used
-
-
-def _costs(machine: ModelledMachine) -> tuple[float, float, float]:
-    faults = machine.faults
-    return faults.block / _PS_PER_S, faults.first / _PS_PER_S, faults.page / _PS_PER_S
 
 
 def _with_sums(
@@ -210,37 +194,54 @@ def _with_sums(
         used = [*singles, *sizes[::2]]
         if len(used) < len(one.costs):
             continue
-        machine = _with_sum(machine, one, used)
+        machine, _ = _settled(machine, one.costs, used)
         all_used += used
     return machine, all_used
 
 
-def _with_sum(machine: ModelledMachine, one: _Sum, used: Sequence[DriverPoint]) -> ModelledMachine:
-    """Fit one sum's costs, again until they stay: evictions change how faults gather in batches."""
-    for _ in range(_MAX_ROUNDS):
+def _settled(
+    machine: ModelledMachine, costs: Mapping[str, str], used: Sequence[DriverPoint]
+) -> tuple[ModelledMachine, int]:
+    """
+    Fit costs, again until they stay: they change how faults gather in batches.
+
+    Args:
+        machine: With costs to begin with.
+        costs: Each cost's name in a machine -> how often a prediction has it.
+        used: What they are fitted to.
+
+    Returns:
+        The machine with them, and in how many rounds they were found.
+    """
+    after: list[float] = []
+    for num_rounds in range(1, _MAX_ROUNDS + 1):
         predictions = [predicted(point, machine) for point in used]
-        rows = [
-            tuple(getattr(found, count) for count in one.costs.values()) for found in predictions
-        ]
-        before = [getattr(machine.faults, cost) / _PS_PER_S for cost in one.costs]
-        found = _rounded(_solved(used, predictions, rows, before))
-        costs = zip(one.costs, found, strict=True)
-        changed = {cost: round(seconds * _PS_PER_S) for cost, seconds in costs}
-        faults = machine.faults.model_copy(update=changed)
-        machine = machine.model_copy(update={"faults": faults})
-        moved = max(abs(a - b) for a, b in zip(found, before, strict=True))
-        if moved <= _SAME * max(found):
-            return machine
+        before = [getattr(machine.faults, cost) / _PS_PER_S for cost in costs]
+        counts = [tuple(getattr(one, count) for count in costs.values()) for one in predictions]
+        after = _solved(used, predictions, counts, before)
+        if max(abs(a - b) for a, b in zip(after, before, strict=True)) <= _SAME * max(after):
+            return _with_costs(machine, costs, _rounded(after)), num_rounds
+        machine = _with_costs(machine, costs, after)
+    last = ", ".join(f"{cost} {one * 1e6:.4g} us" for cost, one in zip(costs, after, strict=True))
     raise Error(
-        f"the fit of {', '.join(one.costs)} doesn't settle within {_MAX_ROUNDS} rounds",
+        f"the fit doesn't settle within {_MAX_ROUNDS} rounds: last {last}",
         hint="measure again with `isthmus bench --managed` on an idle machine",
     )
 
 
-def _with_costs(machine: ModelledMachine, costs: Sequence[float]) -> ModelledMachine:
-    block, first, page = (round(seconds * _PS_PER_S) for seconds in costs)
-    changed = {"latency": 0, "block": block, "first": first, "page": page}
-    faults = machine.faults.model_copy(update={**changed, "handling": Handling.BATCH})
+def _with_a_driver(machine: ModelledMachine) -> ModelledMachine:
+    """Let a driver handle batches, at costs to begin the fit with."""
+    driver = {"latency": 0, "handling": Handling.BATCH}
+    faults = machine.faults.model_copy(update=driver)
+    begun = machine.model_copy(update={"faults": faults})
+    return _with_costs(begun, _DRIVER_COSTS, (1e-5, 0.0, 5e-7))
+
+
+def _with_costs(
+    machine: ModelledMachine, costs: Mapping[str, str], seconds: Sequence[float]
+) -> ModelledMachine:
+    changed = {cost: round(one * _PS_PER_S) for cost, one in zip(costs, seconds, strict=True)}
+    faults = machine.faults.model_copy(update=changed)
     return machine.model_copy(update={"faults": faults})
 
 
@@ -280,8 +281,3 @@ def _solved(
             hint="name a machine whose link is the measured one: --machine",
         )
     return [float(seconds) for seconds in best]
-
-
-def _text(costs: Sequence[float]) -> str:
-    block, first, page = (seconds * 1e6 for seconds in costs)
-    return f"{block:.2f} us a block, {first:.1f} us at first, {page:.4f} us a page"
