@@ -93,10 +93,12 @@ def back_to_back(call: Call) -> float:
     return (time.perf_counter() - start) / count
 
 
-def compared(calls: dict[str, Call], pause_s: float, name: str, **of: object) -> list[Row]:
+def compared(
+    calls: dict[str, Call], pause_s: float, name: str, rounds: int, **of: object
+) -> list[Row]:
     """Time calls in turns, back to back and the first three after each pause."""
     times: dict[tuple[str, str], list[list[float]]] = {}
-    for _ in range(asked.rounds):
+    for _ in range(rounds):
         for call_name, call in calls.items():
             times.setdefault((call_name, "back to back"), []).append([back_to_back(call)])
             for rhythm, pause in pauses_once.items():
@@ -115,7 +117,7 @@ def compared(calls: dict[str, Call], pause_s: float, name: str, **of: object) ->
     ]
 
 
-def parts() -> list[Row]:
+def parts(rounds: int) -> list[Row]:
     """Compare layers: a tensor, a pointer, the native call, the driver."""
     driver, runtime = ctypes.CDLL("libcuda.so.1"), memcpy_function()
     rows: list[Row] = []
@@ -145,11 +147,11 @@ def parts() -> list[Row]:
             calls["cudaMemcpy"] = lambda m=memory: runtime(
                 *((m.there, m.here, m.size, UP) if m.up else (m.here, m.there, m.size, DOWN))
             )
-        rows += compared(calls, PAUSE_S, "call", **memory.of)
+        rows += compared(calls, PAUSE_S, "call", rounds, **memory.of)
     return rows
 
 
-def paths() -> list[Row]:
+def paths(rounds: int) -> list[Row]:
     """Compare paths by their names."""
     rows: list[Row] = []
     for size in (4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, MIB, 16 * MIB):
@@ -159,7 +161,7 @@ def paths() -> list[Row]:
                 names = ["driver"] + ["window", "window_threads"] * (size <= MIB)
                 names += ["staged"] * (kind == "pageable" and size >= 64 * KIB)
                 calls = {name: memory.native(path=name, **memory.kinds) for name in names}
-                rows += compared(calls, PAUSE_S, "path", **memory.of)
+                rows += compared(calls, PAUSE_S, "path", rounds, **memory.of)
     return rows
 
 
@@ -206,7 +208,7 @@ extern "C" __global__ void push(const uint4* from, uint4* to, unsigned long long
 """
 
 
-def push() -> list[Row]:
+def push(rounds: int) -> list[Row]:
     """Compare a kernel that writes pinned memory with the driver's copy."""
     import cupy
 
@@ -240,19 +242,19 @@ def push() -> list[Row]:
         calls["cudaMemcpy"] = lambda to=to, source=source, size=size: cupy.cuda.runtime.memcpy(
             int(to), source.data.ptr, size, DOWN
         )
-        rows += compared(calls, PAUSE_S, "call", bytes=size)
+        rows += compared(calls, PAUSE_S, "call", rounds, bytes=size)
     return rows
 
 
 pauses_once: dict[str, Callable[[float], None]] = {}
 
 if __name__ == "__main__":
-    of_names = {"parts": parts, "spins": spins, "paths": paths, "push": push}
+    by_rounds = {"parts": parts, "paths": paths, "push": push}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
-    parser.add_argument("what", choices=of_names)
+    parser.add_argument("what", choices=[*by_rounds, "spins"])
     parser.add_argument("output", type=Path)
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=9, help="of all but spins")
     asked = parser.parse_args()
     pauses_once.update(pauses())
-    found = of_names[asked.what]()
+    found = spins() if asked.what == "spins" else by_rounds[asked.what](asked.rounds)
     asked.output.write_text(json_text({"schema_version": 1, "results": found}), "utf-8")
