@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from program import NO_GPU, PROGRAM, Golden, Invoke, Outcome, interruptible
+from program import NO_GPU, PROGRAM, Golden, Invoke, Outcome, interruptible, run_code
 
 pytestmark = pytest.mark.native
 REPRODUCE = ("reproduce", "partial-page-migration")
@@ -313,3 +313,13 @@ def test_a_link_can_be_a_measured_one(invoke: Invoke, tmp_path: Path) -> None:
     outcome = invoke("sim", "run", "cp", "--link-from-profile", str(path))
     assert outcome.code in {0, 2}
     assert "pinned" in outcome.err or "measured here" in outcome.err
+
+
+def test_a_simulation_without_numpy_names_what_installs_it() -> None:
+    arguments = ["sim", "run", "bfs", "--set", "workload.nodes=256"]
+    done = run_code(
+        "import sys; sys.modules['numpy'] = None\n"
+        f"from isthmus.cli.app import main; sys.exit(main({arguments!r}))"
+    )
+    assert done.code == 1
+    assert "numpy is not installed (needs pip install 'isthmus[sim]')" in " ".join(done.err.split())

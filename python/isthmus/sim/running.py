@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isthmus.errors import UsageError
+from isthmus.extras import packages_for
 from isthmus.sim.machine import ModelledMachine
 from isthmus.sim.machine_files import DEFAULT_MACHINE, load_machine
 from isthmus.sim.options import EvictionKind, Options, ProgrammerData
@@ -80,10 +81,13 @@ def run(
 
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed, or `poll` returned False.
+        Unavailable: NumPy isn't installed.
     """
     from isthmus import _native
     from isthmus.sim.native import native_machine, native_options, native_policy
-    from isthmus.sim.result import result_of
+
+    with packages_for("simulations", "pip install 'isthmus[sim]'"):
+        from isthmus.sim.result import result_of
 
     check_setup(setup)
     native = _native.simulate(
