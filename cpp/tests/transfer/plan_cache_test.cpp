@@ -14,15 +14,19 @@
 
 #include "device/buffers.hpp"
 #include "faults/emulator_controls.hpp"
+#include "host/cpu/clock.hpp"
 #include "transfer/devices_under_test.hpp"
 #include "transfer/transfers_under_test.hpp"
 
 namespace isthmus::transfer {
 namespace {
 
-/// A clock that the tests advance.
+/// Clocks that the tests advance.
 host::Tick now = 1;
 host::Tick test_clock() noexcept { return now; }
+std::int64_t now_ns = 0;
+std::int64_t test_clock_ns() { return now_ns; }
+constexpr std::int64_t kPauseNs = 1'000'000;
 
 /// Two caches for the same device. Their profile, that of the emulated link, copies 20 KiB by the
 /// driver.
@@ -31,8 +35,10 @@ protected:
   void SetUp() override {
     DevicesUnderTest::SetUp();
     if (IsSkipped()) return;
-    cache_.emplace(driver(), *devices_, *windows_, *memory_, test_clock);
-    other_.emplace(driver(), *devices_, *windows_, *memory_, test_clock);
+    memory_.emplace(driver(), test_clock);
+    cache_.emplace(driver(), *devices_, *windows_, *memory_, pauses_, test_clock);
+    other_.emplace(driver(), *devices_, *windows_, *memory_, pauses_, test_clock);
+    pauses_.note_end(now_ns);
   }
 
   /// A download whose cheapest path is the driver.
@@ -44,12 +50,18 @@ protected:
     plan.predicted_seconds = 0.5;
     return plan;
   }
+  Plan plan_after_pause(void* target, const void* source) {
+    Plan plan = plan_of(target, source);
+    plan.crossing.after_pause = true;
+    return plan;
+  }
   Plan found(void* target, const void* source, std::size_t size_bytes = kBytes,
              const Request& request = {}) {
     return cache_->find(target, source, size_bytes, request);
   }
 
   static constexpr std::size_t kBytes = 20 * kKiB;
+  CopyPauses pauses_{std::chrono::microseconds{20}, test_clock_ns};
   std::optional<PlanCache> cache_;
   std::optional<PlanCache> other_;
 };
@@ -73,13 +85,45 @@ TEST_F(PlanCacheTest, FindsTheSameCopyInTheSameTickOnly) {
   EXPECT_FALSE(found(host, device));
 }
 
-TEST_F(PlanCacheTest, FindsNothingOfACopyAfterAPause) {
+TEST_F(PlanCacheTest, FindsACopyAfterAPauseAfterFurtherPausesOnly) {
   char host[8] = {};
   char device[8] = {};
-  Plan plan = plan_of(host, device);
-  plan.crossing.after_pause = true;
-  cache_->note(plan, {});
+  cache_->note(plan_after_pause(host, device), {});
   EXPECT_FALSE(found(host, device)) << "those that follow may have another cheapest path";
+  ++now;
+  now_ns += kPauseNs;
+  const Plan again = found(host, device);
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again.crossing.after_pause);
+  EXPECT_EQ(again.start_ns, now_ns);
+  EXPECT_EQ(again.pinned_id, 7u);
+  EXPECT_FALSE(found(host, device, kBytes - 1));
+  EXPECT_FALSE(found(host, device + 1));
+  pauses_.note_end(now_ns);
+  EXPECT_FALSE(found(host, device));
+}
+
+TEST_F(PlanCacheTest, FindsACopyAfterPausesAFewTimesBeforeItsPathIsChosenAgain) {
+  char host[8] = {};
+  char device[8] = {};
+  cache_->note(plan_after_pause(host, device), {});
+  now_ns += kPauseNs;
+  int num_found = 0;
+  while (found(host, device)) ++num_found;
+  EXPECT_EQ(num_found, 7);
+  cache_->note(plan_after_pause(host, device), {});
+  EXPECT_TRUE(found(host, device));
+}
+
+TEST_F(PlanCacheTest, KeepsACopyAfterAPauseBesideTheLastOne) {
+  char host[8] = {};
+  char device[8] = {};
+  cache_->note(plan_after_pause(host, device), {});
+  cache_->note(plan_of(host, device), {});
+  EXPECT_FALSE(found(host, device).crossing.after_pause);
+  ++now;
+  now_ns += kPauseNs;
+  EXPECT_TRUE(found(host, device).crossing.after_pause);
 }
 
 TEST_F(PlanCacheTest, FindsNothingForACopyByNameOrInAStreamOfItsOwn) {
@@ -113,87 +157,121 @@ TEST_F(PlanCacheTest, NotesNoPlanThatIsNotTheCheapestWay) {
   EXPECT_FALSE(found(host, device));
 }
 
+TEST_F(PlanCacheTest, ConfirmsADownloadAfterAPauseOnlyWhileItsTargetIsMapped) {
+  void* const target =
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(target, MAP_FAILED);
+  char device[8] = {};
+  Plan plan = plan_after_pause(target, device);
+  plan.crossing.host_kind = MemoryKind::pageable;
+  plan.pinned_id = 0;
+  cache_->note(plan, {});
+  now_ns += kPauseNs;
+  ++now;
+  const Plan again = found(target, device);
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(cache_->confirm(again, {}));
+  munmap(target, kBytes);
+  ++now;
+  EXPECT_FALSE(cache_->confirm(again, {}));
+}
+
 /// With a profile that only has the driver.
-class RepeatedCopies : public TransfersUnderTest {
+class RepeatedCopies : public TransfersUnderTest, public testing::WithParamInterface<bool> {
 protected:
   void SetUp() override {
     TransfersUnderTest::SetUp();
     if (!IsSkipped()) prefer_the_ring();
   }
+  /// After a pause, if that is the rhythm.
+  void copy(void* target, const void* source) {
+    if (GetParam()) {
+      const std::int64_t begun_ns = host::steady_ns();
+      while (host::steady_ns() - begun_ns < kMoreThanLeastPauseNs) {
+      }
+    }
+    transfers().copy(target, source, kBytes);
+  }
   static constexpr std::size_t kBytes = 20 * kKiB;
+  static constexpr std::int64_t kMoreThanLeastPauseNs = 50'000;
 };
 
-TEST_F(RepeatedCopies, OfTheDevicesMemoryBringWhatIsThereNowAndAreAllCounted) {
+INSTANTIATE_TEST_SUITE_P(Rhythms, RepeatedCopies, testing::Values(false, true),
+                         [](const auto& info) {
+                           return info.param ? "AfterPauses" : "BackToBack";
+                         });
+
+TEST_P(RepeatedCopies, OfTheDevicesMemoryBringWhatIsThereNowAndAreAllCounted) {
   const CUdeviceptr device = device_memory(kBytes);
   Bytes target(kBytes);
   ASSERT_EQ(transfers().explain(target.data(), to_pointer(device), kBytes).path, CopyPath::driver);
   for (unsigned round = 0; round < 50; ++round) {
     const Bytes bytes = pattern(kBytes, round);
     send_to_device(device, bytes);
-    transfers().copy(target.data(), to_pointer(device), kBytes);
+    copy(target.data(), to_pointer(device));
     ASSERT_EQ(target, bytes) << "round " << round;
   }
   EXPECT_EQ(num_copies(CopyPath::driver), 50u);
 }
 
-TEST_F(RepeatedCopies, OfPinnedMemoryBringWhatIsThereNowAndAreAllCounted) {
+TEST_P(RepeatedCopies, OfPinnedMemoryBringWhatIsThereNowAndAreAllCounted) {
   const CUdeviceptr device = device_memory(kBytes);
   auto* const source = pinned_memory<std::uint8_t>(kBytes);
   ASSERT_EQ(transfers().explain(to_pointer(device), source, kBytes).path, CopyPath::driver);
   for (unsigned round = 0; round < 50; ++round) {
     const Bytes bytes = pattern(kBytes, round);
     std::copy(bytes.begin(), bytes.end(), source);
-    transfers().copy(to_pointer(device), source, kBytes);
+    copy(to_pointer(device), source);
     ASSERT_EQ(on_device(device, kBytes), bytes) << "round " << round;
   }
   EXPECT_EQ(num_copies(CopyPath::driver), 50u);
 }
 
-TEST_F(RepeatedCopies, OfPinnedMemoryAreNotExaminedAgain) {
+TEST_P(RepeatedCopies, OfPinnedMemoryAreNotExaminedAgain) {
   if (!driver().emulated()) GTEST_SKIP() << "counts the emulated driver's calls";
   const CUdeviceptr device = device_memory(kBytes);
   auto* const source = pinned_memory<std::uint8_t>(kBytes);
   const isthmus::test::EmulatorControls controls(driver());
   controls.log_calls(1);
   constexpr int kNumCopies = 200;
-  for (int i = 0; i < kNumCopies; ++i) transfers().copy(to_pointer(device), source, kBytes);
+  for (int i = 0; i < kNumCopies; ++i) copy(to_pointer(device), source);
   auto counts = isthmus::test::counts_of_calls(controls.call_log());
   controls.log_calls(0);
   EXPECT_EQ(counts["cuMemcpyHtoD"], kNumCopies);
   EXPECT_LT(counts["cuPointerGetAttributes"], kNumCopies);
 }
 
-TEST_F(RepeatedCopies, OfPinnedMemoryThatWasFreedAreExaminedAgain) {
+TEST_P(RepeatedCopies, OfPinnedMemoryThatWasFreedAreExaminedAgain) {
   const CUdeviceptr device = device_memory(kBytes);
   for (unsigned round = 0; round < 20; ++round) {
     auto buffer = std::make_unique<PinnedBuffer>(retained(), kBytes);
     const void* const source = buffer->data();
-    for (int i = 0; i < 3; ++i) transfers().copy(to_pointer(device), source, kBytes);
+    for (int i = 0; i < 3; ++i) copy(to_pointer(device), source);
     buffer.reset();
-    EXPECT_THROW(transfers().copy(to_pointer(device), source, kBytes), UsageError);
+    EXPECT_THROW(copy(to_pointer(device), source), UsageError);
   }
 }
 
-TEST_F(RepeatedCopies, OfABufferThatWasFreedAreRefused) {
+TEST_P(RepeatedCopies, OfABufferThatWasFreedAreRefused) {
   for (int round = 0; round < 20; ++round) {
     Bytes target(kBytes);
     auto buffer = std::make_unique<DeviceBuffer>(retained(), kBytes);
     void* const source = to_pointer(buffer->pointer());
-    for (int i = 0; i < 3; ++i) transfers().copy(target.data(), source, kBytes);
+    for (int i = 0; i < 3; ++i) copy(target.data(), source);
     buffer.reset();
-    EXPECT_THROW(transfers().copy(target.data(), source, kBytes), UsageError);
+    EXPECT_THROW(copy(target.data(), source), UsageError);
   }
 }
 
-TEST_F(RepeatedCopies, ToAFileThatHasBecomeShorterAreRefused) {
+TEST_P(RepeatedCopies, ToAFileThatHasBecomeShorterAreRefused) {
   const CUdeviceptr device = device_memory(kBytes);
   const int file = memfd_create("isthmus-test", MFD_CLOEXEC);
   ASSERT_EQ(ftruncate(file, kBytes), 0);
   void* const target = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   ASSERT_NE(target, MAP_FAILED);
-  transfers().copy(target, to_pointer(device), kBytes);
+  copy(target, to_pointer(device));
   ASSERT_EQ(ftruncate(file, 0), 0);
-  EXPECT_THROW(transfers().copy(target, to_pointer(device), kBytes), UsageError);
+  EXPECT_THROW(copy(target, to_pointer(device)), UsageError);
   munmap(target, kBytes);
   close(file);
 }

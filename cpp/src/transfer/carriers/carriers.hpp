@@ -47,6 +47,7 @@ public:
   /// Throws      as Carrier::begin()
   std::shared_ptr<PendingCopy> begin_early(const Plan& plan, const Request& request);
 
+  const CopyPauses& pauses() const noexcept { return pauses_; }
   const CopyStatistics& statistics() const noexcept { return statistics_; }
 
   std::int64_t now_ns() const noexcept { return pauses_.now_ns(); }

@@ -36,8 +36,8 @@ Engine::Engine(Windows the_windows, const RingSettings& ring)
       cache_(std::make_unique<WindowCache>(windows)),
       devices_(driver, *cache_, ring),
       chooser_(driver, devices_, *cache_),
-      plans_(driver, devices_, *cache_, host_memory_),
       carriers_(driver, std::max<std::chrono::nanoseconds>(window::spin_time(), kLeastPause)),
+      plans_(driver, devices_, *cache_, host_memory_, carriers_.pauses()),
       many_(driver, host_memory_, devices_, *cache_, chooser_, carriers_),
       strided_(driver, host_memory_, devices_) {
   prepare_for_failures();
@@ -98,7 +98,10 @@ bool Engine::copy_again(void* target, const void* source, std::size_t size_bytes
   if (!plan) return false;
   const ContextOfDevice context(plan.device->context());
   if (!plans_.confirm(plan, request)) return false;
-  carriers_.carry_again(plan, request, turn);
+  if (plan.start_ns == kNoTime)
+    carriers_.carry_again(plan, request, turn);
+  else
+    carriers_.carry(plan, request, plan.start_ns);
   return true;
 } catch (const DriverError& error) {
   // The driver doesn't know one of the addresses any more.

@@ -99,8 +99,8 @@ private:
   std::unique_ptr<WindowCache> cache_;
   Devices devices_;
   Chooser chooser_;
-  PlanCache plans_;
   Carriers carriers_;
+  PlanCache plans_;
   ManyCopies many_;
   StridedCopies strided_;
 };

@@ -7,6 +7,7 @@
 #include "device/capture.hpp"
 #include "driver/driver.hpp"
 #include "transfer/carriers/window_cache.hpp"
+#include "transfer/copy/copy_pauses.hpp"
 #include "transfer/copy/devices.hpp"
 #include "transfer/copy/host_memory.hpp"
 #include "transfer/copy/plan.hpp"
@@ -14,20 +15,28 @@
 
 namespace isthmus::transfer {
 
-/// Knows two kinds of copies. First, copies through an open window, up to the size at which a
+/// A copy that a thread has made by the driver.
+struct KnownCopy;
+
+/// Knows three kinds of copies. First, copies through an open window, up to the size at which a
 /// window is the cheapest path for every kind of host memory; up to another size only while the
 /// threads that help are awake, since after a pause other paths may be cheaper. Second, the copy that the calling
-/// thread has just made by the driver, for the rest of the kernel's tick. Examining a copy means
-/// asking the driver about two pointers and the stream: 0.4 us, and up to 1 us if their memory
-/// isn't in the caches. A program that polls a result, or feeds a kernel from one buffer, copies
-/// the same bytes thousands of times. May be used from any thread.
+/// thread has just made by the driver, for the rest of the kernel's tick. Third, a few copies that
+/// the calling thread has made by the driver after pauses, for the next few after pauses. Examining
+/// a copy means asking the driver about two pointers and the stream: 0.4 us, and 6 us after a
+/// pause, when nothing of that is in the caches; choosing a path takes 2.5 us more then. Source:
+/// benchmarks/rhythms/README.md. A program that polls a result, or feeds a kernel from one buffer,
+/// copies the same bytes thousands of times. May be used from any thread.
 class PlanCache {
 public:
+  /// pauses      tells which copies come after a pause
   /// clock       replaces the kernel's, for tests
   PlanCache(const Driver& driver, Devices& devices, WindowCache& windows,
-            const HostMemory& host_memory, HostMemory::Clock* clock = host::this_tick);
+            const HostMemory& host_memory, const CopyPauses& pauses,
+            HostMemory::Clock* clock = host::this_tick);
 
-  /// Plans a copy from what is known; asks nobody.
+  /// Plans a copy from what is known; asks nobody. The plan of a copy after a pause says when it was
+  /// asked for.
   ///
   /// Returns     a plan that is valid once it is confirmed; no plan if nothing is known about such
   ///             a copy, or its path is named
@@ -46,14 +55,18 @@ public:
   void note(const Plan& plan, const Request& request) const;
 
 private:
-  Plan find_last(void* target, const void* source, std::size_t size_bytes,
-                 const Request& request) const;
+  bool is_of(const KnownCopy& known, void* target, const void* source,
+             std::size_t size_bytes) const noexcept;
+  Plan plan_of(const KnownCopy& known, const Request& request) const;
+  Plan find_known(void* target, const void* source, std::size_t size_bytes,
+                  const Request& request) const;
   bool may_be_touched(const Plan& plan, const Request& request) const;
 
   const Driver& driver_;
   Devices& devices_;
   WindowCache& windows_;
   const HostMemory& host_memory_;
+  const CopyPauses& pauses_;
   HostMemory::Clock* clock_;
   const std::uint64_t identity_;
 };
@@ -79,7 +92,7 @@ private:
       return {ends_of(crossing, target, source), crossing, &device,
               threads ? CopyPath::window_threads : CopyPath::window, std::move(window)};
   }
-  return find_last(target, source, size_bytes, request);
+  return find_known(target, source, size_bytes, request);
 }
 
 [[gnu::always_inline]] inline bool PlanCache::confirm(const Plan& plan,
@@ -93,6 +106,9 @@ private:
   const void* const host = plan.host_end();
   const std::size_t size_bytes = plan.ends.size_bytes;
   if (plan.window == nullptr) {
+    // Of pageable memory only downloads are kept.
+    if (plan.pinned_id == 0 && plan.crossing.after_pause)
+      return host_memory_.touch(host, size_bytes, host::Access::write) == HostTouch::direct;
     if (plan.pinned_id == 0) return host_memory_.is_known(host, size_bytes);
     return window::buffer_id_at(driver_, reinterpret_cast<std::uintptr_t>(host)) == plan.pinned_id;
   }
