@@ -15,7 +15,8 @@
 // up_pieces  4                        upload_pieces
 // down_pieces 8                       download_pieces
 // growth     200                      percent: growth
-// long_growth 150                     percent: long_growth
+// long_up_growth 135                  percent: long_upload_growth
+// long_down_growth 150                percent: long_download_growth
 // stores     best                     best, plain, streaming, demoted: of an upload
 // streamed_kib 32768                  min_streamed_bytes
 // huge_kib   16384                    min_huge_bytes
@@ -26,9 +27,9 @@
 // later,
 //                                     when its threads sleep; fresh: into memory never touched
 //
-// Rings' rows also say where the last round's time went, in seconds: from the call until the first
-// piece was enqueued, until the last was, and the time of all threads in enqueueing, for
-// num_pieces.
+// Rings' rows also say where the time went, in seconds, as medians: from the call until the last
+// thread began, until the first piece was enqueued, until the last was, and the time of all threads
+// in enqueueing, for num_pieces.
 //
 // The device is the first one of $ISTHMUS_DRIVER. Every ring's copies are verified first.
 #include <algorithm>
@@ -79,7 +80,8 @@ const Options kDefaults{{"threads", {"8", "10", "12", "15"}},
                         {"up_pieces", {"4"}},
                         {"down_pieces", {"8"}},
                         {"growth", {"200"}},
-                        {"long_growth", {"150"}},
+                        {"long_up_growth", {"135"}},
+                        {"long_down_growth", {"150"}},
                         {"stores", {"best"}},
                         {"streamed_kib", {"32768"}},
                         {"huge_kib", {"16384"}},
@@ -145,8 +147,10 @@ std::vector<RingSettings> settings_of(const Options& options) {
   vary("up_pieces", [](auto& one, std::size_t n) { one.upload_pieces = static_cast<int>(n); });
   vary("down_pieces", [](auto& one, std::size_t n) { one.download_pieces = static_cast<int>(n); });
   vary("growth", [](auto& one, std::size_t n) { one.growth = static_cast<double>(n) / 100; });
-  vary("long_growth",
-       [](auto& one, std::size_t n) { one.long_growth = static_cast<double>(n) / 100; });
+  vary("long_up_growth",
+       [](auto& one, std::size_t n) { one.long_upload_growth = static_cast<double>(n) / 100; });
+  vary("long_down_growth",
+       [](auto& one, std::size_t n) { one.long_download_growth = static_cast<double>(n) / 100; });
   vary_marks(all, options.at("marks"));
   vary_stores(all, options.at("stores"));
   std::erase_if(all, [](const auto& one) { return one.first_bytes > one.slot_bytes; });
@@ -163,14 +167,32 @@ struct Subject {
   std::int64_t begun_ns = 0;       ///< of the last copy
 };
 
-void add_split(Row& row, const Subject& subject) {
-  if (subject.moments == nullptr) return;
-  const CopyMoments& moments = *subject.moments;
-  row.add("until_first_seconds", seconds_between(subject.begun_ns, moments.first_enqueued_ns()))
-      .add("until_last_seconds", seconds_between(subject.begun_ns, moments.last_enqueued_ns()))
-      .add("enqueueing_seconds", seconds_between(0, moments.enqueueing_ns()))
-      .add("num_pieces", static_cast<std::size_t>(moments.num_pieces()));
-}
+/// Where the time of a ring's copies went, one value a round.
+struct Splits {
+  std::vector<double> until_threads;
+  std::vector<double> until_first;
+  std::vector<double> until_last;
+  std::vector<double> enqueueing;
+  std::size_t num_pieces = 0;
+
+  void note(const Subject& subject) {
+    if (subject.moments == nullptr) return;
+    const CopyMoments& moments = *subject.moments;
+    until_threads.push_back(seconds_between(subject.begun_ns, moments.last_begun_ns()));
+    until_first.push_back(seconds_between(subject.begun_ns, moments.first_enqueued_ns()));
+    until_last.push_back(seconds_between(subject.begun_ns, moments.last_enqueued_ns()));
+    enqueueing.push_back(seconds_between(0, moments.enqueueing_ns()));
+    num_pieces = static_cast<std::size_t>(moments.num_pieces());
+  }
+  void add_to(Row& row) const {
+    if (until_first.empty()) return;
+    row.add("until_threads_seconds", median(until_threads))
+        .add("until_first_seconds", median(until_first))
+        .add("until_last_seconds", median(until_last))
+        .add("enqueueing_seconds", median(enqueueing))
+        .add("num_pieces", num_pieces);
+  }
+};
 
 class Bench {
 public:
@@ -246,7 +268,8 @@ void Bench::add_ring(RingSettings settings) {
       .add("upload_pieces", static_cast<std::size_t>(settings.upload_pieces))
       .add("download_pieces", static_cast<std::size_t>(settings.download_pieces))
       .add("growth", settings.growth)
-      .add("long_growth", settings.long_growth)
+      .add("long_upload_growth", settings.long_upload_growth)
+      .add("long_download_growth", settings.long_download_growth)
       .add("stores", name_of(settings.stores))
       .add("streamed_bytes", settings.min_streamed_bytes)
       .add("huge_bytes", settings.min_huge_bytes);
@@ -289,10 +312,12 @@ double Bench::seconds_of_one(Subject& subject, const std::string& condition, boo
 
 std::vector<Row> Bench::measure(const std::string& condition, bool up, std::size_t size_bytes) {
   std::vector<std::vector<double>> samples(subjects_.size());
+  std::vector<Splits> splits(subjects_.size());
   for (std::size_t round = 0; round < num_rounds_; ++round) {
     for (std::size_t turn = 0; turn < subjects_.size(); ++turn) {
       const std::size_t i = (round + turn) % subjects_.size();
       samples[i].push_back(seconds_of_one(subjects_[i], condition, up, size_bytes));
+      splits[i].note(subjects_[i]);
     }
   }
   const double pinned_seconds = median(samples[1]);
@@ -307,7 +332,7 @@ std::vector<Row> Bench::measure(const std::string& condition, bool up, std::size
         .add("seconds", seconds)
         .add("bytes_per_s", static_cast<double>(size_bytes) / seconds)
         .add("of_pinned", pinned_seconds / seconds);
-    add_split(rows.back(), subjects_[i]);
+    splits[i].add_to(rows.back());
   }
   return rows;
 }

@@ -159,6 +159,7 @@ void StagingSlots::fetch_all(StagingJob& job, std::size_t begin, std::size_t end
 }
 
 void StagingSlots::work(StagingJob& job) noexcept {
+  if (job.moments != nullptr) job.moments->note_begun(host::steady_ns());
   try {
     const CurrentContext current(context_);
     const ScopedRelaxedCapture relaxed(context_.driver());

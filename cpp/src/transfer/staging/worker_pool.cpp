@@ -84,12 +84,12 @@ int max_upload_threads(const RingSettings& settings, int possible_threads) {
 }
 
 RingSettings checked(const RingSettings& settings) {
-  const bool valid = settings.num_threads >= 0 && settings.num_slots > 0 &&
-                     settings.first_bytes > 0 && settings.first_bytes <= settings.slot_bytes &&
-                     settings.min_part_bytes > 0 && settings.filler_bytes > 0 &&
-                     settings.min_part_bytes <= settings.max_part_bytes &&
-                     settings.upload_pieces > 0 && settings.download_pieces > 0 &&
-                     settings.growth > 1 && settings.long_growth > 1;
+  const bool valid =
+      settings.num_threads >= 0 && settings.num_slots > 0 && settings.first_bytes > 0 &&
+      settings.first_bytes <= settings.slot_bytes && settings.min_part_bytes > 0 &&
+      settings.filler_bytes > 0 && settings.min_part_bytes <= settings.max_part_bytes &&
+      settings.upload_pieces > 0 && settings.download_pieces > 0 && settings.growth > 1 &&
+      settings.long_upload_growth > 1 && settings.long_download_growth > 1;
   if (!valid) throw UsageError("a staging ring needs slots, and pieces and parts that fit in them");
   return settings;
 }
@@ -179,10 +179,6 @@ std::size_t StagingRing::WorkerPool::piece_bytes(std::size_t size_bytes,
   return std::min(std::max(share, kMaxOverLast * settings.first_bytes), settings.slot_bytes);
 }
 
-double StagingRing::WorkerPool::growth_of(std::size_t size_bytes) const noexcept {
-  return size_bytes < settings.min_long_bytes ? settings.growth : settings.long_growth;
-}
-
 PlanLimits StagingRing::WorkerPool::upload_limits(std::size_t size_bytes) const noexcept {
   const std::size_t most = piece_bytes(size_bytes, settings.upload_pieces);
   const std::size_t line = std::min(kLineBytes, settings.first_bytes);
@@ -192,7 +188,7 @@ PlanLimits StagingRing::WorkerPool::upload_limits(std::size_t size_bytes) const 
           settings.min_part_bytes,
           settings.max_part_bytes,
           line,
-          growth_of(size_bytes)};
+          is_long(size_bytes) ? settings.long_upload_growth : settings.growth};
 }
 
 PlanLimits StagingRing::WorkerPool::download_limits(std::size_t size_bytes,
@@ -207,7 +203,7 @@ PlanLimits StagingRing::WorkerPool::download_limits(std::size_t size_bytes,
           settings.min_part_bytes,
           settings.max_part_bytes,
           grain,
-          growth_of(size_bytes)};
+          is_long(size_bytes) ? settings.long_download_growth : settings.growth};
 }
 
 /// Leaves each thread a slot to fill while half as many slots cross.

@@ -93,7 +93,9 @@ private:
   WorkerPool(const Context& context, const RingSettings& settings, window::CopyCpus cpus);
   int threads_for(std::size_t size_bytes, std::size_t min_parts, int most) const noexcept;
   std::size_t piece_bytes(std::size_t size_bytes, int num_pieces) const noexcept;
-  double growth_of(std::size_t size_bytes) const noexcept;
+  bool is_long(std::size_t size_bytes) const noexcept {
+    return size_bytes >= settings.min_long_bytes;
+  }
   int start_workers(int num_threads);
   void make_slots();
   const Event* begin_of(CUstream stream);
