@@ -92,6 +92,10 @@ struct IsthmusArrayOf<Item, isthmus::paged_map> {
   using Array = isthmus::paged_array<Item, IsthmusPagedMachine>;
 };
 template <typename Item>
+struct IsthmusArrayOf<Item, isthmus::unit_map> {
+  using Array = isthmus::unit_array<Item, IsthmusPagedMachine>;
+};
+template <typename Item>
 struct IsthmusArrayOf<Item, isthmus::budgeted_map> {
   using Array = isthmus::budgeted_array<Item, IsthmusPagedMachine>;
 };

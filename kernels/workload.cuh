@@ -3,12 +3,13 @@
 //
 // The kernels themselves are cpp/src/workloads/*/*_kernel.hpp, the same source that the simulator
 // runs. An array's place in memory is its address on the workload's heap, less the heap's first one.
-// Each entry point is there three times: *_plain for plain memory, wherever it is; *_paged and
-// *_budgeted for a paged array of the whole heap.
+// Each entry point is there four times: *_plain for plain memory, wherever it is; *_paged,
+// *_extended and *_budgeted for a paged array of the whole heap: one that brings units alone, one
+// whose policy may bring more, and one with a budget.
 //
-// Paged ones have bounds for 24 warps of a multiprocessor: a miss needs registers, and without bounds
-// they take 125 to 173, with which 8 to 16 warps fit. Those of wp have bounds for 32 warps, those of nn
-// none: measured in benchmarks/paging/README.md.
+// All but the plain ones have bounds, because a miss needs registers: those of units alone for 32
+// warps of a multiprocessor (lib 24, cp 40), the others for 24 (wp 32, nn as many as fit). Measured in
+// benchmarks/paging/README.md.
 //
 // CPU reference: the workload itself, on the host. cpp/tests/measure/paging_test.cpp compares.
 #pragma once

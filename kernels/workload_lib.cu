@@ -15,8 +15,16 @@ extern "C" __global__ void isthmus_workload_lib_paths_plain(isthmus::workloads::
 
 extern "C" __global__ void __launch_bounds__(256, 3)
     isthmus_workload_lib_paths_paged(isthmus::workloads::LibArguments in,
-                                     const isthmus::paged_map* heap, uint64_t first_address,
+                                     const isthmus::unit_map* heap, uint64_t first_address,
                                      uint32_t num_ctas, uint32_t num_threads) {
+  isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::unit_map>(heap, first_address), num_ctas,
+                      num_threads, [&](auto& cta) { lib_paths(cta, in); });
+}
+
+extern "C" __global__ void __launch_bounds__(256, 3)
+    isthmus_workload_lib_paths_extended(isthmus::workloads::LibArguments in,
+                                        const isthmus::paged_map* heap, uint64_t first_address,
+                                        uint32_t num_ctas, uint32_t num_threads) {
   isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::paged_map>(heap, first_address), num_ctas,
                       num_threads, [&](auto& cta) { lib_paths(cta, in); });
 }

@@ -15,10 +15,19 @@ extern "C" __global__ void isthmus_workload_lps_step_plain(isthmus::workloads::L
                                         num_threads, [&](auto& cta) { lps_step(cta, in); });
 }
 
-extern "C" __global__ void __launch_bounds__(256, 3)
+extern "C" __global__ void __launch_bounds__(256, 4)
     isthmus_workload_lps_step_paged(isthmus::workloads::LpsArguments in,
-                                    const isthmus::paged_map* heap, uint64_t first_address,
+                                    const isthmus::unit_map* heap, uint64_t first_address,
                                     uint32_t num_ctas, uint32_t num_threads) {
+  isthmus_run_ctas<kIsthmusSharedOfLps>(IsthmusPagedHeap<isthmus::unit_map>(heap, first_address),
+                                        num_ctas, num_threads,
+                                        [&](auto& cta) { lps_step(cta, in); });
+}
+
+extern "C" __global__ void __launch_bounds__(256, 3)
+    isthmus_workload_lps_step_extended(isthmus::workloads::LpsArguments in,
+                                       const isthmus::paged_map* heap, uint64_t first_address,
+                                       uint32_t num_ctas, uint32_t num_threads) {
   isthmus_run_ctas<kIsthmusSharedOfLps>(IsthmusPagedHeap<isthmus::paged_map>(heap, first_address),
                                         num_ctas, num_threads,
                                         [&](auto& cta) { lps_step(cta, in); });

@@ -14,11 +14,19 @@ extern "C" __global__ void isthmus_workload_nn_convolution_plain(isthmus::worklo
                       [&](auto& cta) { nn_convolution(cta, in); });
 }
 
-extern "C" __global__ void isthmus_workload_nn_convolution_paged(isthmus::workloads::NnLayer in,
-                                                                 const isthmus::paged_map* heap,
-                                                                 uint64_t first_address,
-                                                                 uint32_t num_ctas,
-                                                                 uint32_t num_threads) {
+extern "C" __global__ void __launch_bounds__(256, 4)
+    isthmus_workload_nn_convolution_paged(isthmus::workloads::NnLayer in,
+                                          const isthmus::unit_map* heap, uint64_t first_address,
+                                          uint32_t num_ctas, uint32_t num_threads) {
+  isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::unit_map>(heap, first_address), num_ctas,
+                      num_threads, [&](auto& cta) { nn_convolution(cta, in); });
+}
+
+extern "C" __global__ void isthmus_workload_nn_convolution_extended(isthmus::workloads::NnLayer in,
+                                                                    const isthmus::paged_map* heap,
+                                                                    uint64_t first_address,
+                                                                    uint32_t num_ctas,
+                                                                    uint32_t num_threads) {
   isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::paged_map>(heap, first_address), num_ctas,
                       num_threads, [&](auto& cta) { nn_convolution(cta, in); });
 }
@@ -39,11 +47,19 @@ extern "C" __global__ void isthmus_workload_nn_connected_plain(isthmus::workload
                       [&](auto& cta) { nn_connected(cta, in); });
 }
 
-extern "C" __global__ void isthmus_workload_nn_connected_paged(isthmus::workloads::NnLayer in,
-                                                               const isthmus::paged_map* heap,
-                                                               uint64_t first_address,
-                                                               uint32_t num_ctas,
-                                                               uint32_t num_threads) {
+extern "C" __global__ void __launch_bounds__(256, 4)
+    isthmus_workload_nn_connected_paged(isthmus::workloads::NnLayer in,
+                                        const isthmus::unit_map* heap, uint64_t first_address,
+                                        uint32_t num_ctas, uint32_t num_threads) {
+  isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::unit_map>(heap, first_address), num_ctas,
+                      num_threads, [&](auto& cta) { nn_connected(cta, in); });
+}
+
+extern "C" __global__ void isthmus_workload_nn_connected_extended(isthmus::workloads::NnLayer in,
+                                                                  const isthmus::paged_map* heap,
+                                                                  uint64_t first_address,
+                                                                  uint32_t num_ctas,
+                                                                  uint32_t num_threads) {
   isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::paged_map>(heap, first_address), num_ctas,
                       num_threads, [&](auto& cta) { nn_connected(cta, in); });
 }

@@ -13,10 +13,18 @@ extern "C" __global__ void isthmus_workload_ray_pixels_plain(isthmus::workloads:
                       [&](auto& cta) { ray_pixels(cta, in); });
 }
 
-extern "C" __global__ void __launch_bounds__(256, 3)
+extern "C" __global__ void __launch_bounds__(256, 4)
     isthmus_workload_ray_pixels_paged(isthmus::workloads::RayArguments in,
-                                      const isthmus::paged_map* heap, uint64_t first_address,
+                                      const isthmus::unit_map* heap, uint64_t first_address,
                                       uint32_t num_ctas, uint32_t num_threads) {
+  isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::unit_map>(heap, first_address), num_ctas,
+                      num_threads, [&](auto& cta) { ray_pixels(cta, in); });
+}
+
+extern "C" __global__ void __launch_bounds__(256, 3)
+    isthmus_workload_ray_pixels_extended(isthmus::workloads::RayArguments in,
+                                         const isthmus::paged_map* heap, uint64_t first_address,
+                                         uint32_t num_ctas, uint32_t num_threads) {
   isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::paged_map>(heap, first_address), num_ctas,
                       num_threads, [&](auto& cta) { ray_pixels(cta, in); });
 }

@@ -14,8 +14,16 @@ extern "C" __global__ void isthmus_workload_wp_step_plain(isthmus::workloads::Wp
 
 extern "C" __global__ void __launch_bounds__(256, 4)
     isthmus_workload_wp_step_paged(isthmus::workloads::WpArguments in,
-                                   const isthmus::paged_map* heap, uint64_t first_address,
+                                   const isthmus::unit_map* heap, uint64_t first_address,
                                    uint32_t num_ctas, uint32_t num_threads) {
+  isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::unit_map>(heap, first_address), num_ctas,
+                      num_threads, [&](auto& cta) { wp_step(cta, in); });
+}
+
+extern "C" __global__ void __launch_bounds__(256, 4)
+    isthmus_workload_wp_step_extended(isthmus::workloads::WpArguments in,
+                                      const isthmus::paged_map* heap, uint64_t first_address,
+                                      uint32_t num_ctas, uint32_t num_threads) {
   isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::paged_map>(heap, first_address), num_ctas,
                       num_threads, [&](auto& cta) { wp_step(cta, in); });
 }

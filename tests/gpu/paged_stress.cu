@@ -1,11 +1,15 @@
 // Kernels of test_paged.py; isthmus.paged_header() is put before them. With ISTHMUS_TEST_BUDGETED
-// defined they are those of budgeted arrays.
+// defined they are those of budgeted arrays, with ISTHMUS_TEST_UNITS those that bring units alone.
 using ull = unsigned long long;
 
 #ifdef ISTHMUS_TEST_BUDGETED
 using paged_map = isthmus::budgeted_map;
 template <typename T>
 using paged_array = isthmus::budgeted_array<T>;
+#elif defined(ISTHMUS_TEST_UNITS)
+using paged_map = isthmus::unit_map;
+template <typename T>
+using paged_array = isthmus::unit_array<T>;
 #else
 using paged_map = isthmus::paged_map;
 template <typename T>

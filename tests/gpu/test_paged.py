@@ -44,6 +44,11 @@ def budgeted_kernels(cupy: Any) -> Any:
     return compiled(cupy, "-DISTHMUS_TEST_BUDGETED", "-DISTHMUS_PAGED_COUNTED")
 
 
+@pytest.fixture(scope="module")
+def unit_kernels(cupy: Any) -> Any:
+    return compiled(cupy, "-DISTHMUS_TEST_UNITS")
+
+
 def filled(cupy: Any, kernels: Any, count: int) -> tuple[Any, Any]:
     """Make the host's items, and the same in the GPU's memory."""
     reference = cupy.empty(count, cupy.uint32)
@@ -103,6 +108,17 @@ def test_random_loads_and_stores_agree_with_a_plain_array(
     assert np.array_equal(host, reference.get())
 
 
+@pytest.mark.parametrize("unit", ["256B", "1KiB", "64KiB"])
+def test_by_units_alone_random_loads_and_stores_agree_with_a_plain_array(
+    cupy: Any, unit_kernels: Any, unit: str
+) -> None:
+    host, reference = filled(cupy, unit_kernels, 40_000_003 if _ACCESSES > 10**8 else 400_003)
+    with isthmus.PagedArray(host[:], unit) as array:
+        stressed(cupy, unit_kernels, array, (host, reference), _ACCESSES // 3 + 1)
+        assert array.stats().fetched_units > 0
+    assert np.array_equal(host, reference.get())
+
+
 @pytest.mark.parametrize("unit", ["1KiB", "64KiB"])
 @pytest.mark.parametrize("policy", ["whole_page", "single_range", "ranges", "tree", "adaptive"])
 def test_with_every_policy_random_loads_and_stores_agree_with_a_plain_array(
@@ -131,8 +147,9 @@ def sums_of_lanes(host: Any, unit_items: int) -> list[int]:
 @pytest.mark.parametrize("policy", ["units", "whole_page", "ranges", "tree", "adaptive"])
 @pytest.mark.parametrize("unit", ["256B", "4KiB", "16KiB"])
 def test_lanes_of_a_warp_that_went_different_ways_wait_for_each_other_without_an_end(
-    cupy: Any, kernels: Any, unit: str, policy: str
+    cupy: Any, kernels: Any, unit_kernels: Any, unit: str, policy: str
 ) -> None:
+    own = unit_kernels if policy == "units" and unit == "256B" else kernels
     host, _ = filled(cupy, kernels, 1 << 20)
     unit_items = isthmus.parse_sizes(unit)[0] // 4
     expected = sums_of_lanes(host, unit_items)
@@ -140,7 +157,7 @@ def test_lanes_of_a_warp_that_went_different_ways_wait_for_each_other_without_an
     with isthmus.PagedArray(host, unit, policy) as array:
         for _ in range(200 if policy == "units" else 20):
             arguments = (array.argument(), np.uint64(unit_items), found)
-            kernels.get_function("apart")((1,), (32,), arguments)
+            own.get_function("apart")((1,), (32,), arguments)
             assert found.get().tolist() == expected
             array.invalidate(discard=True)
 

@@ -71,6 +71,14 @@ struct paged_map {
                                       typename Machine::lanes chosen, unsigned int unit) const;
 };
 
+/// The same, in kernels that bring the units that they need and no others, whatever the array's policy
+/// says: they take half of the registers.
+struct unit_map : paged_map {
+  template <typename Machine>
+  ISTHMUS_PAGED_CODE void bring_along(const Machine&, typename Machine::lanes,
+                                      typename Machine::lanes, unsigned int) const {}
+};
+
 namespace paged {
 
 using word = paged_map::word;
@@ -78,14 +86,15 @@ using number = paged_map::number;
 
 using unit_number = unsigned int;  // an array has less than 2^32 - 1
 constexpr unit_number kNoUnit = ~unit_number(0);
-constexpr number kNowhere = ~number(0);
 enum counter { kFetched, kWhole, kWrittenBack, kInPlace, kEvicted, kHits, kNumCounters };
 
 /// Where lanes find out who is with them. A group of a part of a warp doesn't outlast the call of a
 /// function: lanes that return from one at different times weren't brought together again on a GPU
 /// (docs/adr/0023-groups-of-lanes.md).
 enum meeting {
-  kEntering,  ///< a lane comes to a unit, or to a range of them
+  kComing,    ///< a lane comes to a unit that some lane of the group may not know
+  kFinding,   ///< some lane doesn't
+  kEntering,  ///< a unit is missing, or a lane comes to a range of units
   kNoting,    ///< it stores to a unit that it has come to
   kInRange    ///< both, for one unit of a range
 };
@@ -213,45 +222,39 @@ struct gpu_machine {
     *in_global(at) = value;
   }
 
-  /// Copies units. A lane issues several reads before its first write.
-  ///
-  /// chosen      the lanes that have them; of a word: its bits, and `unit` is its first
-  template <bool kOfAWord>
-  ISTHMUS_PAGED_CODE void copy_units(const paged_map& map, lanes mask, word chosen,
-                                     unit_number unit, unsigned char* target,
-                                     const unsigned char* source) const {
-    const unsigned width = count(mask), first = rank(mask);
-    const unsigned num_pieces = 1U << (map.unit_shift - 4);
-    unsigned base = num_pieces;
-    number begin = 0;
-    while (chosen != 0 || base < num_pieces) {
-      uint4 bytes[ISTHMUS_PAGED_IN_FLIGHT];
-      number at[ISTHMUS_PAGED_IN_FLIGHT];
+  /// Copies bytes first, first + step .. before `end`, 16 at a time. Few reads are on the link at once:
+  /// each takes four registers from every kernel that calls, and then from its warps.
+  template <unsigned kInFlight>
+  ISTHMUS_PAGED_CODE void copy_pieces(unsigned char* target, const unsigned char* source,
+                                      unsigned first, unsigned end, unsigned step) const {
+#pragma unroll 1
+    for (; first < end; first += kInFlight * step) {
+      uint4 bytes[kInFlight];
 #pragma unroll
-      for (int i = 0; i < ISTHMUS_PAGED_IN_FLIGHT; i++) {
-        at[i] = kNowhere;
-        if (base >= num_pieces && chosen != 0) {
-          const unsigned next = lowest(chosen);
-          begin = number(kOfAWord ? unit + next : from_lane(mask, unit, next)) << map.unit_shift;
-          chosen &= chosen - 1;
-          base = 0;
-        }
-        if (base >= num_pieces) continue;
-        const number position = begin + number(base + first) * 16;
-        if (base + first < num_pieces && position >= map.first_byte &&
-            position + 16 <= map.end_byte) {
-          at[i] = position;
-          bytes[i] = __ldcs(reinterpret_cast<const uint4*>(source + position));
-        }
-        base += width;
-      }
+      for (unsigned i = 0; i < kInFlight; i++)
+        if (first + i * step < end)
+          bytes[i] = __ldcs(reinterpret_cast<const uint4*>(source + first + i * step));
 #pragma unroll
-      for (int i = 0; i < ISTHMUS_PAGED_IN_FLIGHT; i++)
-        if (at[i] != kNowhere) *in_global(reinterpret_cast<uint4*>(target + at[i])) = bytes[i];
+      for (unsigned i = 0; i < kInFlight; i++)
+        if (first + i * step < end)
+          *in_global(reinterpret_cast<uint4*>(target + first + i * step)) = bytes[i];
     }
   }
-
-  /// Copies what is left of the array's first and last 16 bytes, if they are in this lane's unit.
+  /// Copies the items of one unit, all lanes of `mask` together.
+  template <unsigned kInFlight>
+  ISTHMUS_PAGED_CODE void copy_unit(const paged_map& map, lanes mask, unit_number unit,
+                                    unsigned char* target, const unsigned char* source) const {
+    const number begin = number(unit) << map.unit_shift;
+    const unsigned size = 1U << map.unit_shift;
+    // Of the unit, what has items in whole pieces of 16 bytes.
+    const unsigned first = begin == 0 ? unsigned(map.first_byte + 15) / 16 * 16 : 0;
+    const unsigned end =
+        map.end_byte - begin < size ? unsigned(map.end_byte - begin) / 16 * 16 : size;
+    copy_pieces<kInFlight>(target + begin, source + begin, first + rank(mask) * 16, end,
+                           count(mask) * 16);
+    if ((begin == 0 || end != size) && lane() == lowest(mask)) copy_ends(map, unit, target, source);
+  }
+  /// Copies what is left of the array's first and last 16 bytes, if they are in the unit.
   ISTHMUS_PAGED_CODE void copy_ends(const paged_map& map, unit_number unit, unsigned char* target,
                                     const unsigned char* source) const {
     const extent own = extent_of(map, unit);
@@ -263,60 +266,31 @@ struct gpu_machine {
     for (number i = end_whole < first_whole ? first_whole : end_whole; i < own.end; i++)
       *in_global(target + i) = *in_global(source + i);
   }
-  /// Copies one unit by few lanes, each with more reads on the link: a lane alone would take 32 round
-  /// trips for 1 KiB.
-  ISTHMUS_PAGED_APART static void copy_by_few(const paged_map& map, unsigned width, unsigned first,
-                                              unit_number unit, unsigned char* target,
-                                              const unsigned char* source) {
-    const unsigned num_pieces = 1U << (map.unit_shift - 4);
-    const auto at = [&](unsigned piece) {
-      const number position = (number(unit) << map.unit_shift) + number(piece) * 16;
-      const bool is_whole =
-          piece < num_pieces && position >= map.first_byte && position + 16 <= map.end_byte;
-      return is_whole ? position : kNowhere;
-    };
-#pragma unroll 1
-    for (unsigned base = first; base < num_pieces; base += kReadsOfFew * width) {
-      uint4 bytes[kReadsOfFew];
-#pragma unroll
-      for (unsigned i = 0; i < kReadsOfFew; i++)
-        if (const number from = at(base + i * width); from != kNowhere)
-          bytes[i] = __ldcs(reinterpret_cast<const uint4*>(source + from));
-#pragma unroll
-      for (unsigned i = 0; i < kReadsOfFew; i++)
-        if (const number to = at(base + i * width); to != kNowhere)
-          *in_global(reinterpret_cast<uint4*>(target + to)) = bytes[i];
-    }
-  }
+  /// Copies units of the lanes in `chosen`.
   ISTHMUS_PAGED_CODE void copy(const paged_map& map, lanes mask, lanes chosen, unit_number unit,
                                unsigned char* target, const unsigned char* source) const {
-    if (count(mask) < kFewLanes) {
-      for (lanes left = chosen; left != 0; left &= left - 1)
-        copy_by_few(map, count(mask), rank(mask), from_lane(mask, unit, lowest(left)), target,
-                    source);
-    } else {
-      copy_units<false>(map, mask, chosen, unit, target, source);
-    }
-    if ((chosen >> lane() & 1U) != 0) copy_ends(map, unit, target, source);
+    for (; chosen != 0; chosen &= chosen - 1)
+      copy_unit<ISTHMUS_PAGED_IN_FLIGHT>(map, mask, from_lane(mask, unit, lowest(chosen)), target,
+                                         source);
   }
   ISTHMUS_PAGED_CODE void fetch(const paged_map& map, lanes mask, lanes chosen,
                                 unit_number unit) const {
     copy(map, mask, chosen, unit, map.device, map.host);
   }
-  /// Copies the units `first_unit + b` for each bit b of `bits`.
+  /// Copies the units `first_unit + b` for each bit b of `bits`. A policy's kernels have the registers
+  /// for more reads at once, and its pages would take few lanes very long otherwise.
   ISTHMUS_PAGED_CODE void fetch_word(const paged_map& map, lanes mask, unit_number first_unit,
                                      word bits) const {
-    if (count(mask) < kFewLanes) {
-      for (word left = bits; left != 0; left &= left - 1)
-        copy_by_few(map, count(mask), rank(mask), first_unit + lowest(left), map.device, map.host);
-    } else {
-      copy_units<true>(map, mask, bits, first_unit, map.device, map.host);
+    for (; bits != 0; bits &= bits - 1) {
+      const unit_number unit = first_unit + lowest(bits);
+      if (count(mask) < kFewLanes)
+        copy_by_few(map, mask, unit);
+      else
+        copy_unit<ISTHMUS_PAGED_IN_FLIGHT>(map, mask, unit, map.device, map.host);
     }
-    if (lane() != lowest(mask)) return;
-    const number last = map.num_units() - 1;
-    if (first_unit == 0 && (bits & 1U) != 0) copy_ends(map, 0, map.device, map.host);
-    if (last - first_unit < 32 && (bits >> (last - first_unit) & 1U) != 0)
-      copy_ends(map, unit_number(last), map.device, map.host);
+  }
+  ISTHMUS_PAGED_APART void copy_by_few(const paged_map& map, lanes mask, unit_number unit) const {
+    copy_unit<kReadsOfFew>(map, mask, unit, map.device, map.host);
   }
 
   /// Fetches units to their lanes' frames. Map: budgeted_map.

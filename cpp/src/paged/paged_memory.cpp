@@ -24,6 +24,7 @@ constexpr unsigned kBlockLanes = 256;
 constexpr std::uint64_t kMaxBlocks = 1024;  // kPagedResults of them are kept
 // So many fill the link. More would take multiprocessors from kernels that run beside a prefetch.
 constexpr unsigned kMaxFetchingBlocks = 32;
+constexpr std::uint64_t kLanesOfUnit = 32;  // a warp fetches a unit
 
 unsigned blocks_for(std::uint64_t num_lanes, const Context& context) {
   const std::uint64_t resident =
@@ -175,10 +176,13 @@ void PagedMemory::will_overwrite(const std::vector<PagedRange>& ranges, CUstream
 void PagedMemory::make_valid(const std::vector<paged::extent>& units, paged::request how,
                              CUstream stream) const {
   if (has_frames()) make_room(units, stream);
-  const unsigned most = how == paged::kNamed ? kMaxFetchingBlocks : unsigned{kMaxBlocks};
-  for (const auto& [begin, end] : units)
-    launch_blocks(stream, "make_valid", std::min(most, blocks_for(end - begin, context_)),
+  const bool fetches = how == paged::kNamed;
+  const unsigned most = fetches ? kMaxFetchingBlocks : unsigned{kMaxBlocks};
+  for (const auto& [begin, end] : units) {
+    const std::uint64_t num_lanes = std::uint64_t{end - begin} * (fetches ? kLanesOfUnit : 1);
+    launch_blocks(stream, "make_valid", std::min(most, blocks_for(num_lanes, context_)),
                   std::uint64_t{begin}, std::uint64_t{end}, std::uint32_t{how});
+  }
 }
 
 void PagedMemory::make_room(const std::vector<paged::extent>& units, CUstream stream) const {

@@ -99,8 +99,9 @@ private:
 };
 
 /// Where the lanes of a scope may meet in one operation, one after the other.
-inline constexpr unsigned kMeetings = 2;
-static_assert(paged::kEntering == 0 && paged::kNoting == 1);
+inline constexpr unsigned kMeetings = 4;
+static_assert(paged::kComing == 0 && paged::kFinding == 1 && paged::kEntering == 2 &&
+              paged::kNoting == 3);
 
 /// One lane of a warp. Of `scope`, all lanes make the same operation at the same time.
 class LaneMachine : public paged::host_words {

@@ -330,7 +330,7 @@ class PagedArray:
 
     def argument(self, stream: "StreamLike | None" = None) -> int:
         """
-        Give the argument for your own kernel: `const isthmus::paged_map* map`.
+        Give your own kernel's argument: `const isthmus::paged_map* map`, or of `unit_map`.
 
         Before, it orders in the stream that the kernel needn't check what is held by then. Ask for
         it before each launch. A kernel that gets an older one is right, but checks more.

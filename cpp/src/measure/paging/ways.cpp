@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "measure/memory/managed_allocation.hpp"
+#include "paged/paged_layout.hpp"
 
 namespace isthmus::measure {
 namespace {
@@ -72,6 +73,14 @@ private:
   DeviceBuffer device_;
 };
 
+/// The kernels for an array: see kernels/workload.cuh.
+const char* kernels_for(const PagedOptions& paged) {
+  if (paged.budget_bytes) return "budgeted";
+  const bool alone =
+      paged.policy == pages::PolicyKind::bitmap && paged.unit_bytes == granule_bytes(paged);
+  return alone ? "paged" : "extended";
+}
+
 /// Nothing is copied: kernels fetch units, or access the host's memory in place.
 class PagedHeap final : public WayOfPaging {
 public:
@@ -79,7 +88,7 @@ public:
   PagedHeap(const PagingPlace& place, const PagingOptions& options)
       : WayOfPaging(place),
         way_(options.way),
-        budgeted_(options.paged.budget_bytes.has_value()),
+        kernels_(kernels_for(options.paged)),
         paged_(place.context, place.kernels,
                PagedSource{place.host.data(), place.host.size_bytes(), 1, false, nullptr},
                options.paged),
@@ -100,7 +109,7 @@ public:
   HeapArgument heap() override {
     clean_ = false;
     if (!std::exchange(begun_, true)) begin();
-    return {budgeted_ ? "budgeted" : "paged", paged_.settle(place_.stream.handle())};
+    return {kernels_, paged_.settle(place_.stream.handle())};
   }
   std::span<const std::byte> finish() override {
     write_back();
@@ -127,7 +136,7 @@ private:
   }
 
   PagingWay way_;
-  bool budgeted_;
+  const char* kernels_;
   bool begun_ = false;  ///< a kernel has run since prepare()
   bool clean_ = true;   ///< no kernel has run since what was stored was written back
   PagedMemory paged_;

@@ -10,7 +10,7 @@
 
 namespace isthmus::measure {
 
-/// How a kernel is given the memory: as which of the three kinds of kernels/workload.cuh, and where.
+/// How a kernel is given the memory: as which of the four kinds of kernels/workload.cuh, and where.
 struct HeapArgument {
   const char* kind;
   CUdeviceptr pointer;
