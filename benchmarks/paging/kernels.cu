@@ -5,6 +5,15 @@ using ull = unsigned long long;
 #ifndef ISTHMUS_BLOCKS
 #define ISTHMUS_BLOCKS 3  // of 256 lanes, for which a multiprocessor has registers
 #endif
+#ifdef ISTHMUS_UNITS
+using paged_map = isthmus::unit_map;
+template <typename T>
+using paged_array = isthmus::unit_array<T>;
+#else
+using paged_map = isthmus::paged_map;
+template <typename T>
+using paged_array = isthmus::paged_array<T>;
+#endif
 #define PAGED_KERNEL extern "C" __global__ void __launch_bounds__(256, ISTHMUS_BLOCKS)
 
 __device__ float all_of(float4 v) { return v.x + v.y + v.z + v.w; }
@@ -29,16 +38,16 @@ extern "C" __global__ void plain_chunks(const float4* data, ull count, ull chunk
   atomicAdd(out, sum);
 }
 
-PAGED_KERNEL load_stream(const isthmus::paged_map* map, float* out) {
-  isthmus::paged_array<float4> array(*map);
+PAGED_KERNEL load_stream(const paged_map* map, float* out) {
+  paged_array<float4> array(*map);
   float sum = 0;
   for (ull i = lane_of_grid(); i < array.size(); i += num_lanes()) sum += all_of(array.load(i));
   atomicAdd(out, sum);
 }
 
 // A warp has `chunk` adjacent items at a time.
-PAGED_KERNEL span_stream(const isthmus::paged_map* map, ull chunk, float* out) {
-  isthmus::paged_array<float4> array(*map);
+PAGED_KERNEL span_stream(const paged_map* map, ull chunk, float* out) {
+  paged_array<float4> array(*map);
   float sum = 0;
   const ull lane = threadIdx.x % 32;
   for (ull i = lane_of_grid() / 32 * chunk; i < array.size(); i += num_lanes() / 32 * chunk) {
@@ -62,9 +71,9 @@ extern "C" __global__ void plain_blocks(const float4* data, ull num_blocks, ull 
   atomicAdd(out, sum);
 }
 
-PAGED_KERNEL paged_blocks(const isthmus::paged_map* map, ull num_blocks, ull num_read,
+PAGED_KERNEL paged_blocks(const paged_map* map, ull num_blocks, ull num_read,
                                         float* out) {
-  isthmus::paged_array<float4> array(*map);
+  paged_array<float4> array(*map);
   float sum = 0;
   const ull lane = threadIdx.x % 32;
   for (ull i = lane_of_grid() / 32; i < num_read; i += num_lanes() / 32) {
@@ -80,17 +89,17 @@ extern "C" __global__ void plain_gather(const float* data, const unsigned* at, u
   atomicAdd(out, sum);
 }
 
-PAGED_KERNEL paged_gather(const isthmus::paged_map* map, const unsigned* at, ull count,
+PAGED_KERNEL paged_gather(const paged_map* map, const unsigned* at, ull count,
                                         float* out) {
-  isthmus::paged_array<float> array(*map);
+  paged_array<float> array(*map);
   float sum = 0;
   for (ull i = lane_of_grid(); i < count; i += num_lanes()) sum += array.load(at[i]);
   atomicAdd(out, sum);
 }
 
 // Stores every item, without a fetch.
-PAGED_KERNEL overwrite_all(const isthmus::paged_map* map, ull chunk) {
-  isthmus::paged_array<float4> array(*map);
+PAGED_KERNEL overwrite_all(const paged_map* map, ull chunk) {
+  paged_array<float4> array(*map);
   const ull lane = threadIdx.x % 32;
   for (ull i = lane_of_grid() / 32 * chunk; i < array.size(); i += num_lanes() / 32 * chunk) {
     const auto items = array.overwrite(i, min(chunk, array.size() - i));
@@ -120,9 +129,9 @@ __device__ void rows_of(Array& array, const unsigned* rows, ull count, float* ou
   atomicAdd(out, sum);
 }
 
-PAGED_KERNEL paged_rows(const isthmus::paged_map* map, const unsigned* rows, ull count,
+PAGED_KERNEL paged_rows(const paged_map* map, const unsigned* rows, ull count,
                                       float* out) {
-  isthmus::paged_array<float4> array(*map);
+  paged_array<float4> array(*map);
   rows_of(array, rows, count, out);
 }
 

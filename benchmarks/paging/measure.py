@@ -42,6 +42,13 @@ BUILDS = {
     "": (),
     "for 32 warps": ("-DISTHMUS_BLOCKS=4",),
     "misses inlined, for 32 warps": ("-DISTHMUS_PAGED_INLINE_MISSES", "-DISTHMUS_BLOCKS=4"),
+    "units alone, for 32 warps": ("-DISTHMUS_UNITS", "-DISTHMUS_BLOCKS=4"),
+    "units alone, for 48 warps": ("-DISTHMUS_UNITS", "-DISTHMUS_BLOCKS=6"),
+    "units alone, inlined, for 32 warps": (
+        "-DISTHMUS_UNITS",
+        "-DISTHMUS_PAGED_INLINE_MISSES",
+        "-DISTHMUS_BLOCKS=4",
+    ),
 }
 
 
@@ -250,6 +257,11 @@ def builds(bench: Bench, host: Any) -> None:
                 facts = {"build": build, "share": share}
                 what = "blocks in random order, cold"
                 bench.add(what, "paged, 1 KiB", ms, num_read * BLOCK_BYTES, **facts)
+            for name, more in (("span_stream", (CHUNK_BYTES // 16,)), ("load_stream", ())):
+                work = bench.launching(name, array.argument, *more, bench.out, build=build)
+                ms = bench.ms(work, array.invalidate)
+                way = f"paged, {name.removesuffix('_stream')}"
+                bench.add("stream, cold", way, ms, host.nbytes, build=build)
             more = (array.argument, at, HOT_ITEMS, bench.out)
             work = bench.launching("paged_gather", *more, build=build)
             ms = bench.ms(work, array.invalidate)

@@ -429,7 +429,7 @@ def test_a_fitted_machine_says_what_it_was_fitted_to(h100: Run) -> None:
 def test_a_machine_fitted_to_programs_alone_says_nothing_of_a_driver(h100: Run) -> None:
     fit = Fit(machine=load_machine("h100-pcie5"), programs=("lps", "sto"))
     text = fitted_machine_text(fit.machine, h100, fit)
-    assert "Paged arrays: 9.75 us a unit that a kernel fetches itself, fitted to lps, sto." in text
+    assert "Paged arrays: 8.25 us a unit that a kernel fetches itself, fitted to lps, sto." in text
     assert "costs of faults" not in text
 
 

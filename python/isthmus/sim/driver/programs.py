@@ -60,13 +60,17 @@ _NO_DRIVER = {
     **dict.fromkeys(("latency", "first", "block", "page", "evict"), 0),
     "handling": Handling.LANES,
 }
-# As many warps fit a core by the bounds of the paged kernels (kernels/workload_*.cu); nn has none,
-# and 16 fit by its registers (benchmarks/paging/registers.json).
+# As many warps fit a core by the bounds of the paged kernels (kernels/workload_*.cu): those that
+# bring units alone, and the others. Of the others nn has no bounds, and 12 fit by its registers
+# (benchmarks/paging/registers.json).
+_UNITS_WARPS = 32
+_UNITS_WARPS_OF = {"lib": 24, "cp": 40}
 _PAGED_WARPS = 24
-_PAGED_WARPS_OF = {"wp": 32, "nn": 16}
-# Each load looks at a bit. Where all is valid a stream of loads takes so much longer, with bounds
-# for 24 warps: benchmarks/paging/h100/paging.json.
-_PAGED_LOADS = 1.18
+_PAGED_WARPS_OF = {"wp": 32, "nn": 12}
+# Each load looks at a bit. Where all is valid a stream of loads takes so much longer, with these
+# bounds: benchmarks/paging/h100/warm.json.
+_UNITS_LOADS = 1.03
+_PAGED_LOADS = 1.21
 # The fit of a clock ends when it predicts the time so well, or after so many simulations.
 _SAME = 0.01
 _MAX_ROUNDS = 8
@@ -260,11 +264,15 @@ def setup_of(point: ProgramPoint, machine: ModelledMachine) -> Setup:
 def _paged(point: ProgramPoint, machine: ModelledMachine) -> ModelledMachine:
     """Give the machine as the kernels of a paged array use it."""
     faults = machine.faults.model_copy(update=_NO_DRIVER)
-    clock = round(machine.cores.clock / _PAGED_LOADS)
+    alone = point.way == UNITS
+    clock = round(machine.cores.clock / (_UNITS_LOADS if alone else _PAGED_LOADS))
     if point.way == _READ_THROUGH:  # nothing is fetched, and stores in place wait for nothing
         faults = faults.model_copy(update={"handling": Handling.EACH})
         clock = machine.cores.clock
-    warps = _PAGED_WARPS_OF.get(point.program.workload, _PAGED_WARPS)
+    name = point.program.workload
+    warps = _PAGED_WARPS_OF.get(name, _PAGED_WARPS)
+    if alone:
+        warps = _UNITS_WARPS_OF.get(name, _UNITS_WARPS)
     cores = machine.cores.model_copy(update={"max_warps": warps, "clock": clock})
     return machine.model_copy(update={"faults": faults, "cores": cores})
 
