@@ -8,7 +8,8 @@ TYPE_CHECKING = False  # known to type checkers; importing typing takes a while
 if TYPE_CHECKING:
     from isthmus import errors, pinned
 
-    # Not in __all__: "from isthmus import *" would hide PyTorch.
+    # Not in __all__: "from isthmus import *" would hide Numba and PyTorch.
+    from isthmus import numba as numba
     from isthmus import torch as torch
     from isthmus.advice.answer import Advice
     from isthmus.advice.asking import advise
@@ -150,7 +151,7 @@ _LAZY = {
 # Calls of these are NVTX ranges, if ISTHMUS_NVTX is set.
 _RANGED = {"copy", "copy_async", "load_pt", "load_safetensors", "save_safetensors", "window"}
 
-_LAZY_MODULES = {"errors", "pinned", "torch"}
+_LAZY_MODULES = {"errors", "numba", "pinned", "torch"}
 
 
 # A type checker would take every name for one that is loaded here.

@@ -2,6 +2,7 @@
 
 # ruff: noqa: ANN401 - modules of libraries
 
+import importlib
 import os
 import sys
 from pathlib import Path
@@ -287,3 +288,34 @@ cupy.cuda.Device().synchronize()
     assert done.code != 0
     assert "in range: 999" in done.out
     assert "index 1000 is out of range: paged array 1 has 1000 items" in done.out
+
+
+@pytest.mark.parametrize("how", ["units", "by policy", "budgeted"])
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "int64"])
+def test_kernels_of_numba_load_and_store_items(
+    driver: _native.Driver, dtype: str, how: str
+) -> None:
+    del driver
+    try:
+        importlib.import_module("numba.cuda.np.arrayobj")
+        cuda = importlib.import_module("numba.cuda")
+    except (ImportError, AttributeError) as error:  # with a NumPy that it is too old for
+        pytest.skip(f"no numba-cuda that works: {error}")
+    host = isthmus.pinned.empty(100_003, dtype)
+    host[:] = np.arange(host.size) % 100
+    wanted = host * 2
+    options: dict[str, Any] = {"units": {}, "by policy": {"policy": "tree"}}.get(how) or {}
+    if how == "budgeted":
+        options = {"device_bytes": host.nbytes // 4 // 1024 * 1024}
+    with isthmus.PagedArray(host, **options) as array:
+        load, store = isthmus.numba.paged_access(array, by_policy=how == "by policy")
+
+        @cuda.jit  # type: ignore[untyped-decorator]
+        def doubled(pages: Any, count: int) -> None:
+            for i in range(cuda.grid(1), count, cuda.gridsize(1)):
+                store(pages, i, load(pages, i) * 2)
+
+        doubled[256, 96](np.uint64(array.argument()), host.size)
+        cuda.synchronize()
+        array.flush()
+    assert np.array_equal(host, wanted)

@@ -1,0 +1,40 @@
+"""Paged arrays in kernels of Numba, as far as no GPU and no Numba is needed."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus.numba import paged_access
+from isthmus.numba.paged_access import code_of
+from nvrtc import compile_for_gpu
+
+pytestmark = pytest.mark.native
+
+
+@pytest.mark.parametrize("kind", ["unit", "paged", "budgeted"])
+@pytest.mark.parametrize("name", ["float32", "uint8", "int64"])
+def test_the_functions_compile(kind: str, name: str) -> None:
+    status, log = compile_for_gpu(code_of(kind, name).encode())
+    assert (status, log) == (0, "")
+
+
+def test_items_that_numba_has_not_are_refused() -> None:
+    with (
+        isthmus.emulated(),
+        isthmus.PagedArray(np.zeros(8, np.complex64)) as array,
+        pytest.raises(isthmus.UsageError, match="complex64 has no functions") as refused,
+    ):
+        paged_access(array)
+    assert "float32" in refused.value.hint
+
+
+def test_without_numba_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numba.cuda", None)
+    with (
+        isthmus.emulated(),
+        isthmus.PagedArray(np.zeros(8, np.float32)) as array,
+        pytest.raises(isthmus.Unavailable, match="pip install numba-cuda"),
+    ):
+        paged_access(array)
