@@ -290,6 +290,8 @@ cupy.cuda.Device().synchronize()
     assert "index 1000 is out of range: paged array 1 has 1000 items" in done.out
 
 
+# Numba warns of what it uses of NumPy.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("how", ["units", "by policy", "budgeted"])
 @pytest.mark.parametrize("dtype", ["float32", "uint8", "int64"])
 def test_kernels_of_numba_load_and_store_items(
