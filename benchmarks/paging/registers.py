@@ -4,8 +4,8 @@ How many registers the kernels of programs take, plain and paged.
     python benchmarks/paging/registers.py --out benchmarks/paging/registers.json
 
 NVRTC compiles kernels/workload_*.cu as Isthmus does, and says what each kernel takes. Needs no
-GPU. Paged kernels have bounds for 24 warps of a multiprocessor or more there; --unbounded leaves
-them out.
+GPU. Most paged kernels have bounds for 24 warps of a multiprocessor or more there; --unbounded
+leaves them out.
 """
 
 import argparse

@@ -72,7 +72,7 @@ struct paged_map {
 };
 
 /// The same, in kernels that bring the units that they need and no others, whatever the array's policy
-/// says: they take half of the registers.
+/// says: they take half of the registers. Of arrays without a budget; read_through is a budget of 0.
 struct unit_map : paged_map {
   template <typename Machine>
   ISTHMUS_PAGED_CODE void bring_along(const Machine&, typename Machine::lanes,
@@ -223,7 +223,7 @@ struct gpu_machine {
   }
 
   /// Copies bytes first, first + step .. before `end`, 16 at a time. Few reads are on the link at once:
-  /// each takes four registers from every kernel that calls, and then from its warps.
+  /// each costs every calling kernel four registers, and so warps that fit.
   template <unsigned kInFlight>
   ISTHMUS_PAGED_CODE void copy_pieces(unsigned char* target, const unsigned char* source,
                                       unsigned first, unsigned end, unsigned step) const {
@@ -278,7 +278,7 @@ struct gpu_machine {
     copy(map, mask, chosen, unit, map.device, map.host);
   }
   /// Copies the units `first_unit + b` for each bit b of `bits`. A policy's kernels have the registers
-  /// for more reads at once, and its pages would take few lanes very long otherwise.
+  /// for more reads at once; otherwise a few lanes would take very long for its pages.
   ISTHMUS_PAGED_CODE void fetch_word(const paged_map& map, lanes mask, unit_number first_unit,
                                      word bits) const {
     for (; bits != 0; bits &= bits - 1) {

@@ -24,7 +24,8 @@ constexpr unsigned kBlockLanes = 256;
 constexpr std::uint64_t kMaxBlocks = 1024;  // kPagedResults of them are kept
 // So many fill the link. More would take multiprocessors from kernels that run beside a prefetch.
 constexpr unsigned kMaxFetchingBlocks = 32;
-constexpr std::uint64_t kLanesOfUnit = 32;  // a warp fetches a unit
+// A warp fetches a unit of 1 KiB, or as much of smaller ones.
+constexpr std::uint64_t kLanesOfUnit = 32;
 
 unsigned blocks_for(std::uint64_t num_lanes, const Context& context) {
   const std::uint64_t resident =

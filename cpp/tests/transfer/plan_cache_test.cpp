@@ -115,6 +115,29 @@ TEST_F(PlanCacheTest, FindsACopyAfterPausesAFewTimesBeforeItsPathIsChosenAgain) 
   EXPECT_TRUE(found(host, device));
 }
 
+TEST_F(PlanCacheTest, KeepsBothDirectionsBetweenTwoBuffersAfterPauses) {
+  // Which of the four places a copy has depends on addresses: of 64 pairs most have two.
+  static char buffers[64 * 4096 + 1];
+  char* const host = &buffers[0];
+  int num_kept = 0;
+  for (int pair = 1; pair <= 64; ++pair) {
+    char* const device = &buffers[pair * 4096];
+    cache_->note(plan_after_pause(host, device), {});
+    cache_->note(plan_after_pause(device, host), {});
+    now_ns += kPauseNs;
+    num_kept += found(host, device) && found(device, host) ? 1 : 0;
+  }
+  EXPECT_GT(num_kept, 32);
+}
+
+TEST_F(PlanCacheTest, FindsOnlyWindowsForACopyThatIsMadeAtOnce) {
+  char host[8] = {};
+  char device[8] = {};
+  cache_->note(plan_of(host, device), {});
+  EXPECT_FALSE(cache_->find_window(host, device, kBytes, {}));
+  EXPECT_TRUE(found(host, device));
+}
+
 TEST_F(PlanCacheTest, KeepsACopyAfterAPauseBesideTheLastOne) {
   char host[8] = {};
   char device[8] = {};

@@ -1,6 +1,7 @@
 """`isthmus.numba.paged_access`: the functions by which Numba's kernels use a paged array."""
 
 import importlib
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from isthmus.errors import Unavailable, UsageError
@@ -69,8 +70,7 @@ def paged_access(array: "PagedArray", *, by_policy: bool = False) -> PagedAccess
             without a budget; it costs registers.
 
     Raises:
-        UsageError: The items are of a type that Numba hasn't: it has integers and floats of 8 to 64
-            bits, without float16.
+        UsageError: The items aren't integers or floats of 8 to 64 bits, or are float16.
         Unavailable: numba-cuda isn't installed, or is too old.
     """
     name = str(array.dtype)
@@ -80,15 +80,21 @@ def paged_access(array: "PagedArray", *, by_policy: bool = False) -> PagedAccess
             hint=f"items of these types have: {', '.join(_TYPES_IN_C)}",
         )
     kind = "budgeted" if array.budgeted else "paged" if by_policy else "unit"
+    return _declared(kind, name)
+
+
+# A kernel that uses two arrays links each code once, by its identity.
+@cache
+def _declared(kind: str, name: str) -> PagedAccess:
     cuda = _cuda_of_numba()
     link = cuda.CUSource(code_of(kind, name), name="isthmus_paged_array.cu")
 
-    def declared(action: str, signature: str) -> Any:  # noqa: ANN401 - a function of Numba's
+    def function(action: str, signature: str) -> Any:  # noqa: ANN401 - a function of Numba's
         return cuda.declare_device(f"isthmus_{action}_{kind}_{name}", signature, link=link)
 
     return PagedAccess(
-        load=declared("load", f"{name}(uint64, uint64)"),
-        store=declared("store", f"int32(uint64, uint64, {name})"),
+        load=function("load", f"{name}(uint64, uint64)"),
+        store=function("store", f"int32(uint64, uint64, {name})"),
     )
 
 

@@ -1,6 +1,8 @@
 """Paged arrays in kernels of Numba, as far as no GPU and no Numba is needed."""
 
 import sys
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -30,11 +32,27 @@ def test_items_that_numba_has_not_are_refused() -> None:
     assert "float32" in refused.value.hint
 
 
+def test_two_arrays_of_one_kind_share_their_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    numba = SimpleNamespace(
+        CUSource=Mock(),
+        declare_device=lambda name, signature, link: (name, signature, link),
+    )
+    monkeypatch.setitem(sys.modules, "numba.cuda", numba)
+    with (
+        isthmus.emulated(),
+        isthmus.PagedArray(np.zeros(8, np.uint16)) as one,
+        isthmus.PagedArray(np.zeros(9, np.uint16)) as other,
+    ):
+        assert paged_access(one) is paged_access(other)
+        assert paged_access(one, by_policy=True) is not paged_access(one)
+    assert numba.CUSource.call_count == 2
+
+
 def test_without_numba_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numba.cuda", None)
     with (
         isthmus.emulated(),
-        isthmus.PagedArray(np.zeros(8, np.float32)) as array,
+        isthmus.PagedArray(np.zeros(8, np.int16)) as array,
         pytest.raises(isthmus.Unavailable, match="pip install numba-cuda"),
     ):
         paged_access(array)

@@ -98,6 +98,7 @@ def test_no_driver_takes_part_in_paging_and_kernels_have_few_warps() -> None:
     assert paged.machine.faults.page == paged.machine.faults.block == 0
     assert paged.machine.faults.handling is Handling.LANES
     assert paged.machine.cores.max_warps == 24
+    assert setup_of(small("units", 1024), machine).machine.cores.max_warps == 32
     assert setup_of(small("whole_page", 1024), machine).policy.merge
     assert setup_of(small("units", 4096), machine).policy.unit == 4096
     through = setup_of(small("read_through", 1024), machine).machine

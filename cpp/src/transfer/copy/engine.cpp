@@ -115,7 +115,7 @@ bool Engine::copy_at_once(void* target, const void* source, std::size_t size_byt
   if (size_bytes > kMostBytesAtOnce) return false;
   Request request = request_of(options, Return::complete);
   const Carriers::Turn turn = carriers_.next_turn();
-  const Plan plan = plans_.find(target, source, size_bytes, request);
+  const Plan plan = plans_.find_window(target, source, size_bytes, request);
   if (!plan || !is_shorter_than_beginning(plan.path, plan.crossing, *plan.device)) return false;
   const ContextOfDevice context(plan.device->context());
   if (!plans_.confirm(plan, request)) return false;

@@ -34,11 +34,12 @@ struct KnownCopies {
 
   /// The place of a copy after a pause.
   KnownCopy& after_pause(const void* target, const void* source) noexcept {
+    // Not the same for both directions between two buffers, which programs copy in turns.
     const std::uint64_t both =
-        reinterpret_cast<std::uintptr_t>(target) ^ reinterpret_cast<std::uintptr_t>(source);
+        reinterpret_cast<std::uintptr_t>(target) + 3 * reinterpret_cast<std::uintptr_t>(source);
     // The upper bits of a product with the golden ratio depend on all bits below.
-    constexpr std::uint64_t kGoldenRatio = 0x9E3779B97F4A7C15U;
-    return after_pauses[(both * kGoldenRatio >> 32U) % kNumAfterPauses];
+    constexpr std::uint64_t golden_ratio = 0x9E3779B97F4A7C15U;
+    return after_pauses[(both * golden_ratio >> 32U) % kNumAfterPauses];
   }
 };
 constinit thread_local KnownCopies copies_of_thread;
@@ -97,7 +98,7 @@ Plan PlanCache::plan_of(const KnownCopy& known, const Request& request) const {
 void PlanCache::note(const Plan& plan, const Request& request) const {
   const bool repeatable = plan.path == CopyPath::driver && plan.profile != nullptr &&
                           is_complete_on_return(plan.ends, request.stream);
-  if (!repeatable) return;
+  if (!repeatable || (plan.crossing.after_pause && !devices_.has_one())) return;
   // After a pause the driver is often the best path where others are for the copies that follow.
   KnownCopies& mine = copies_of_thread;
   KnownCopy& known =

@@ -21,8 +21,9 @@ struct KnownCopy;
 /// Knows three kinds of copies. First, copies through an open window, up to the size at which a
 /// window is the cheapest path for every kind of host memory; up to another size only while the
 /// threads that help are awake, since after a pause other paths may be cheaper. Second, the copy that the calling
-/// thread has just made by the driver, for the rest of the kernel's tick. Third, a few copies that
-/// the calling thread has made by the driver after pauses, for the next few after pauses. Examining
+/// thread has just made by the driver, for the rest of the kernel's tick. Third, where there is one
+/// device, a few copies that the calling thread has made by the driver after pauses, for the next
+/// few after pauses: with several, an address may belong to another one by then. Examining
 /// a copy means asking the driver about two pointers and the stream: 0.4 us, and 6 us after a
 /// pause, when nothing of that is in the caches; choosing a path takes 2.5 us more then. Source:
 /// benchmarks/rhythms/README.md. A program that polls a result, or feeds a kernel from one buffer,
@@ -35,12 +36,15 @@ public:
             const HostMemory& host_memory, const CopyPauses& pauses,
             HostMemory::Clock* clock = host::this_tick);
 
-  /// Plans a copy from what is known; asks nobody. The plan of a copy after a pause says when it was
-  /// asked for.
+  /// Plans a copy from what is known; asks no driver. The plan of a copy after a pause says when it
+  /// was asked for, and is given a few times.
   ///
   /// Returns     a plan that is valid once it is confirmed; no plan if nothing is known about such
   ///             a copy, or its path is named
   Plan find(void* target, const void* source, std::size_t size_bytes, const Request& request) const;
+  /// The same of copies through windows alone.
+  Plan find_window(void* target, const void* source, std::size_t size_bytes,
+                   const Request& request) const;
 
   /// Asks whether the memory at both ends is unchanged. A context of the plan's device must be
   /// current.
@@ -73,25 +77,32 @@ private:
 
 // Inline: calls and copied plans would add 20 ns to each small copy.
 
-[[gnu::always_inline]] inline Plan PlanCache::find(void* target, const void* source,
-                                                   std::size_t size_bytes,
-                                                   const Request& request) const {
+[[gnu::always_inline]] inline Plan PlanCache::find_window(void* target, const void* source,
+                                                          std::size_t size_bytes,
+                                                          const Request& request) const {
   if (request.path) return {};
   const auto to = reinterpret_cast<std::uintptr_t>(target);
   const auto from = reinterpret_cast<std::uintptr_t>(source);
-  if (auto window = windows_.find_either(to, from, size_bytes)) {
-    const Direction direction =
-        window->covers(to, size_bytes) ? Direction::host_to_device : Direction::device_to_host;
-    DevicePaths& device = devices_.at(window->device());
-    const bool threads = size_bytes > device.window_until_bytes(direction);
-    const Crossing crossing{direction, MemoryKind::pageable, size_bytes};
-    const bool is_best =
-        size_bytes <= device.window_always_until_bytes(direction) ||
-        (size_bytes <= device.window_threads_until_bytes(direction) && !window->helpers_asleep());
-    if (is_best)
-      return {ends_of(crossing, target, source), crossing, &device,
-              threads ? CopyPath::window_threads : CopyPath::window, std::move(window)};
-  }
+  auto window = windows_.find_either(to, from, size_bytes);
+  if (window == nullptr) return {};
+  const Direction direction =
+      window->covers(to, size_bytes) ? Direction::host_to_device : Direction::device_to_host;
+  DevicePaths& device = devices_.at(window->device());
+  const bool threads = size_bytes > device.window_until_bytes(direction);
+  const Crossing crossing{direction, MemoryKind::pageable, size_bytes};
+  const bool is_best =
+      size_bytes <= device.window_always_until_bytes(direction) ||
+      (size_bytes <= device.window_threads_until_bytes(direction) && !window->helpers_asleep());
+  if (!is_best) return {};
+  return {ends_of(crossing, target, source), crossing, &device,
+          threads ? CopyPath::window_threads : CopyPath::window, std::move(window)};
+}
+
+[[gnu::always_inline]] inline Plan PlanCache::find(void* target, const void* source,
+                                                   std::size_t size_bytes,
+                                                   const Request& request) const {
+  Plan plan = find_window(target, source, size_bytes, request);
+  if (plan || request.path) return plan;
   return find_known(target, source, size_bytes, request);
 }
 

@@ -61,14 +61,15 @@ _NO_DRIVER = {
     "handling": Handling.LANES,
 }
 # As many warps fit a core by the bounds of the paged kernels (kernels/workload_*.cu): those that
-# bring units alone, and the others. Of the others nn has no bounds, and 12 fit by its registers
-# (benchmarks/paging/registers.json).
+# bring units alone, and the others. Of the others nn has no bounds: 12 fit by the registers
+# of policies, 28 by those of budgets, which read through (benchmarks/paging/registers.json).
 _UNITS_WARPS = 32
 _UNITS_WARPS_OF = {"lib": 24, "cp": 40}
 _PAGED_WARPS = 24
 _PAGED_WARPS_OF = {"wp": 32, "nn": 12}
-# Each load looks at a bit. Where all is valid a stream of loads takes so much longer, with these
-# bounds: benchmarks/paging/h100/warm.json.
+_THROUGH_WARPS_OF = {"wp": 32, "nn": 28}
+# Each load looks at a bit. Where all is valid a stream takes so much longer, with these bounds: by
+# load for units alone, by span and by load (1.22) with policies. benchmarks/paging/h100/warm.json.
 _UNITS_LOADS = 1.03
 _PAGED_LOADS = 1.21
 # The fit of a clock ends when it predicts the time so well, or after so many simulations.
@@ -270,7 +271,8 @@ def _paged(point: ProgramPoint, machine: ModelledMachine) -> ModelledMachine:
         faults = faults.model_copy(update={"handling": Handling.EACH})
         clock = machine.cores.clock
     name = point.program.workload
-    warps = _PAGED_WARPS_OF.get(name, _PAGED_WARPS)
+    warps_of = _THROUGH_WARPS_OF if point.way == _READ_THROUGH else _PAGED_WARPS_OF
+    warps = warps_of.get(name, _PAGED_WARPS)
     if alone:
         warps = _UNITS_WARPS_OF.get(name, _UNITS_WARPS)
     cores = machine.cores.model_copy(update={"max_warps": warps, "clock": clock})
