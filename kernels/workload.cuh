@@ -120,6 +120,33 @@ private:
   uint64_t first_address_;
 };
 
+/// One entry point of a workload.
+///
+/// function     of the workload's kernel, which it is named after: called with the CTA and `in`
+/// Heap         what the launch is given as memory, of which Memory is made
+#define ISTHMUS_WORKLOAD_KERNEL(function, kind, Arguments, Heap, Memory, shared_bytes, bounds) \
+  extern "C" __global__ void bounds isthmus_workload_##function##_##kind(                      \
+      isthmus::workloads::Arguments in, Heap* heap, uint64_t first_address, uint32_t num_ctas, \
+      uint32_t num_threads) {                                                                  \
+    isthmus_run_ctas<shared_bytes>(Memory(heap, first_address), num_ctas, num_threads,         \
+                                   [&](auto& cta) { function(cta, in); });                     \
+  }
+
+/// All entry points of a workload. cpp/emulator/CMakeLists.txt knows this name, too.
+///
+/// Arguments    of the workload's launches, a type of isthmus::workloads
+/// shared_bytes of each CTA
+/// alone        launch bounds of *_paged
+/// more         those of *_extended and *_budgeted; may be empty
+#define ISTHMUS_WORKLOAD_KERNELS(function, Arguments, shared_bytes, alone, more)                 \
+  ISTHMUS_WORKLOAD_KERNEL(function, plain, Arguments, uint8_t, IsthmusPlainHeap, shared_bytes, ) \
+  ISTHMUS_WORKLOAD_KERNEL(function, paged, Arguments, const isthmus::unit_map,                   \
+                          IsthmusPagedHeap<isthmus::unit_map>, shared_bytes, alone)              \
+  ISTHMUS_WORKLOAD_KERNEL(function, extended, Arguments, const isthmus::paged_map,               \
+                          IsthmusPagedHeap<isthmus::paged_map>, shared_bytes, more)              \
+  ISTHMUS_WORKLOAD_KERNEL(function, budgeted, Arguments, const isthmus::budgeted_map,            \
+                          IsthmusPagedHeap<isthmus::budgeted_map>, shared_bytes, more)
+
 #ifdef ISTHMUS_HOST_KERNELS
 
 /// A CTA whose threads run one after the other, each from barrier to barrier.

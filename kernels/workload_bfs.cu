@@ -5,34 +5,5 @@
 
 #include "workloads/evaluation/bfs_kernel.hpp"
 
-extern "C" __global__ void isthmus_workload_bfs_level_plain(isthmus::workloads::BfsArguments in,
-                                                            uint8_t* heap, uint64_t first_address,
-                                                            uint32_t num_ctas,
-                                                            uint32_t num_threads) {
-  isthmus_run_ctas<0>(IsthmusPlainHeap(heap, first_address), num_ctas, num_threads,
-                      [&](auto& cta) { bfs_level(cta, in); });
-}
-
-extern "C" __global__ void __launch_bounds__(256, 4)
-    isthmus_workload_bfs_level_paged(isthmus::workloads::BfsArguments in,
-                                     const isthmus::unit_map* heap, uint64_t first_address,
-                                     uint32_t num_ctas, uint32_t num_threads) {
-  isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::unit_map>(heap, first_address), num_ctas,
-                      num_threads, [&](auto& cta) { bfs_level(cta, in); });
-}
-
-extern "C" __global__ void __launch_bounds__(256, 3)
-    isthmus_workload_bfs_level_extended(isthmus::workloads::BfsArguments in,
-                                        const isthmus::paged_map* heap, uint64_t first_address,
-                                        uint32_t num_ctas, uint32_t num_threads) {
-  isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::paged_map>(heap, first_address), num_ctas,
-                      num_threads, [&](auto& cta) { bfs_level(cta, in); });
-}
-
-extern "C" __global__ void __launch_bounds__(256, 3)
-    isthmus_workload_bfs_level_budgeted(isthmus::workloads::BfsArguments in,
-                                        const isthmus::budgeted_map* heap, uint64_t first_address,
-                                        uint32_t num_ctas, uint32_t num_threads) {
-  isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::budgeted_map>(heap, first_address), num_ctas,
-                      num_threads, [&](auto& cta) { bfs_level(cta, in); });
-}
+ISTHMUS_WORKLOAD_KERNELS(bfs_level, BfsArguments, 0, __launch_bounds__(256, 4),
+                         __launch_bounds__(256, 3))

@@ -5,34 +5,5 @@
 
 #include "workloads/evaluation/cp_kernel.hpp"
 
-extern "C" __global__ void isthmus_workload_cp_plane_plain(isthmus::workloads::CpArguments in,
-                                                           uint8_t* heap, uint64_t first_address,
-                                                           uint32_t num_ctas,
-                                                           uint32_t num_threads) {
-  isthmus_run_ctas<0>(IsthmusPlainHeap(heap, first_address), num_ctas, num_threads,
-                      [&](auto& cta) { cp_plane(cta, in); });
-}
-
-extern "C" __global__ void __launch_bounds__(256, 5)
-    isthmus_workload_cp_plane_paged(isthmus::workloads::CpArguments in,
-                                    const isthmus::unit_map* heap, uint64_t first_address,
-                                    uint32_t num_ctas, uint32_t num_threads) {
-  isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::unit_map>(heap, first_address), num_ctas,
-                      num_threads, [&](auto& cta) { cp_plane(cta, in); });
-}
-
-extern "C" __global__ void __launch_bounds__(256, 3)
-    isthmus_workload_cp_plane_extended(isthmus::workloads::CpArguments in,
-                                       const isthmus::paged_map* heap, uint64_t first_address,
-                                       uint32_t num_ctas, uint32_t num_threads) {
-  isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::paged_map>(heap, first_address), num_ctas,
-                      num_threads, [&](auto& cta) { cp_plane(cta, in); });
-}
-
-extern "C" __global__ void __launch_bounds__(256, 3)
-    isthmus_workload_cp_plane_budgeted(isthmus::workloads::CpArguments in,
-                                       const isthmus::budgeted_map* heap, uint64_t first_address,
-                                       uint32_t num_ctas, uint32_t num_threads) {
-  isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::budgeted_map>(heap, first_address), num_ctas,
-                      num_threads, [&](auto& cta) { cp_plane(cta, in); });
-}
+ISTHMUS_WORKLOAD_KERNELS(cp_plane, CpArguments, 0, __launch_bounds__(256, 5),
+                         __launch_bounds__(256, 3))

@@ -5,34 +5,5 @@
 
 #include "workloads/evaluation/lib_kernel.hpp"
 
-extern "C" __global__ void isthmus_workload_lib_paths_plain(isthmus::workloads::LibArguments in,
-                                                            uint8_t* heap, uint64_t first_address,
-                                                            uint32_t num_ctas,
-                                                            uint32_t num_threads) {
-  isthmus_run_ctas<0>(IsthmusPlainHeap(heap, first_address), num_ctas, num_threads,
-                      [&](auto& cta) { lib_paths(cta, in); });
-}
-
-extern "C" __global__ void __launch_bounds__(256, 3)
-    isthmus_workload_lib_paths_paged(isthmus::workloads::LibArguments in,
-                                     const isthmus::unit_map* heap, uint64_t first_address,
-                                     uint32_t num_ctas, uint32_t num_threads) {
-  isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::unit_map>(heap, first_address), num_ctas,
-                      num_threads, [&](auto& cta) { lib_paths(cta, in); });
-}
-
-extern "C" __global__ void __launch_bounds__(256, 3)
-    isthmus_workload_lib_paths_extended(isthmus::workloads::LibArguments in,
-                                        const isthmus::paged_map* heap, uint64_t first_address,
-                                        uint32_t num_ctas, uint32_t num_threads) {
-  isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::paged_map>(heap, first_address), num_ctas,
-                      num_threads, [&](auto& cta) { lib_paths(cta, in); });
-}
-
-extern "C" __global__ void __launch_bounds__(256, 3)
-    isthmus_workload_lib_paths_budgeted(isthmus::workloads::LibArguments in,
-                                        const isthmus::budgeted_map* heap, uint64_t first_address,
-                                        uint32_t num_ctas, uint32_t num_threads) {
-  isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::budgeted_map>(heap, first_address), num_ctas,
-                      num_threads, [&](auto& cta) { lib_paths(cta, in); });
-}
+ISTHMUS_WORKLOAD_KERNELS(lib_paths, LibArguments, 0, __launch_bounds__(256, 3),
+                         __launch_bounds__(256, 3))

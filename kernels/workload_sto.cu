@@ -5,34 +5,5 @@
 
 #include "workloads/evaluation/sto_kernel.hpp"
 
-extern "C" __global__ void isthmus_workload_sto_windows_plain(isthmus::workloads::StoArguments in,
-                                                              uint8_t* heap, uint64_t first_address,
-                                                              uint32_t num_ctas,
-                                                              uint32_t num_threads) {
-  isthmus_run_ctas<0>(IsthmusPlainHeap(heap, first_address), num_ctas, num_threads,
-                      [&](auto& cta) { sto_windows(cta, in); });
-}
-
-extern "C" __global__ void __launch_bounds__(256, 4)
-    isthmus_workload_sto_windows_paged(isthmus::workloads::StoArguments in,
-                                       const isthmus::unit_map* heap, uint64_t first_address,
-                                       uint32_t num_ctas, uint32_t num_threads) {
-  isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::unit_map>(heap, first_address), num_ctas,
-                      num_threads, [&](auto& cta) { sto_windows(cta, in); });
-}
-
-extern "C" __global__ void __launch_bounds__(256, 3)
-    isthmus_workload_sto_windows_extended(isthmus::workloads::StoArguments in,
-                                          const isthmus::paged_map* heap, uint64_t first_address,
-                                          uint32_t num_ctas, uint32_t num_threads) {
-  isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::paged_map>(heap, first_address), num_ctas,
-                      num_threads, [&](auto& cta) { sto_windows(cta, in); });
-}
-
-extern "C" __global__ void __launch_bounds__(256, 3)
-    isthmus_workload_sto_windows_budgeted(isthmus::workloads::StoArguments in,
-                                          const isthmus::budgeted_map* heap, uint64_t first_address,
-                                          uint32_t num_ctas, uint32_t num_threads) {
-  isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::budgeted_map>(heap, first_address), num_ctas,
-                      num_threads, [&](auto& cta) { sto_windows(cta, in); });
-}
+ISTHMUS_WORKLOAD_KERNELS(sto_windows, StoArguments, 0, __launch_bounds__(256, 4),
+                         __launch_bounds__(256, 3))

@@ -5,33 +5,5 @@
 
 #include "workloads/evaluation/wp_kernel.hpp"
 
-extern "C" __global__ void isthmus_workload_wp_step_plain(isthmus::workloads::WpArguments in,
-                                                          uint8_t* heap, uint64_t first_address,
-                                                          uint32_t num_ctas, uint32_t num_threads) {
-  isthmus_run_ctas<0>(IsthmusPlainHeap(heap, first_address), num_ctas, num_threads,
-                      [&](auto& cta) { wp_step(cta, in); });
-}
-
-extern "C" __global__ void __launch_bounds__(256, 4)
-    isthmus_workload_wp_step_paged(isthmus::workloads::WpArguments in,
-                                   const isthmus::unit_map* heap, uint64_t first_address,
-                                   uint32_t num_ctas, uint32_t num_threads) {
-  isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::unit_map>(heap, first_address), num_ctas,
-                      num_threads, [&](auto& cta) { wp_step(cta, in); });
-}
-
-extern "C" __global__ void __launch_bounds__(256, 4)
-    isthmus_workload_wp_step_extended(isthmus::workloads::WpArguments in,
-                                      const isthmus::paged_map* heap, uint64_t first_address,
-                                      uint32_t num_ctas, uint32_t num_threads) {
-  isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::paged_map>(heap, first_address), num_ctas,
-                      num_threads, [&](auto& cta) { wp_step(cta, in); });
-}
-
-extern "C" __global__ void __launch_bounds__(256, 4)
-    isthmus_workload_wp_step_budgeted(isthmus::workloads::WpArguments in,
-                                      const isthmus::budgeted_map* heap, uint64_t first_address,
-                                      uint32_t num_ctas, uint32_t num_threads) {
-  isthmus_run_ctas<0>(IsthmusPagedHeap<isthmus::budgeted_map>(heap, first_address), num_ctas,
-                      num_threads, [&](auto& cta) { wp_step(cta, in); });
-}
+ISTHMUS_WORKLOAD_KERNELS(wp_step, WpArguments, 0, __launch_bounds__(256, 4),
+                         __launch_bounds__(256, 4))
