@@ -152,16 +152,20 @@ def copied(bench: Bench, host: Any, device: Any) -> None:
     bench.add("stream, cold", "copy, then plain", ms, host.nbytes)
 
 
+def cold_streams(bench: Bench, host: Any, array: Any, build: str, facts: dict[str, object]) -> None:
+    """Measure streams through the absent units of an array."""
+    for name, more in (("span_stream", (CHUNK_BYTES // 16,)), ("load_stream", ())):
+        work = bench.launching(name, array.argument, *more, bench.out, build=build)
+        way = f"paged, {name.removesuffix('_stream')}"
+        ms = bench.ms(work, array.invalidate)
+        bench.add("stream, cold", way, ms, host.nbytes, **facts)
+
+
 def streams(bench: Bench, host: Any) -> None:
     """Measure streams through absent units, by unit."""
-    chunk = CHUNK_BYTES // 16
     for unit in ("256B", "1KiB", "4KiB", "64KiB"):
         with isthmus.PagedArray(host, unit) as array:
-            for name, more in (("span_stream", (chunk,)), ("load_stream", ())):
-                work = bench.launching(name, array.argument, *more, bench.out)
-                way = f"paged, {name.removesuffix('_stream')}"
-                ms = bench.ms(work, array.invalidate)
-                bench.add("stream, cold", way, ms, host.nbytes, unit=unit)
+            cold_streams(bench, host, array, "", {"unit": unit})
             bench.add(
                 "prefetch of all",
                 "paged",
@@ -257,11 +261,7 @@ def builds(bench: Bench, host: Any) -> None:
                 facts = {"build": build, "share": share}
                 what = "blocks in random order, cold"
                 bench.add(what, "paged, 1 KiB", ms, num_read * BLOCK_BYTES, **facts)
-            for name, more in (("span_stream", (CHUNK_BYTES // 16,)), ("load_stream", ())):
-                work = bench.launching(name, array.argument, *more, bench.out, build=build)
-                ms = bench.ms(work, array.invalidate)
-                way = f"paged, {name.removesuffix('_stream')}"
-                bench.add("stream, cold", way, ms, host.nbytes, build=build)
+            cold_streams(bench, host, array, build, {"build": build})
             more = (array.argument, at, HOT_ITEMS, bench.out)
             work = bench.launching("paged_gather", *more, build=build)
             ms = bench.ms(work, array.invalidate)

@@ -306,10 +306,12 @@ def test_kernels_of_numba_load_and_store_items(
     host = isthmus.pinned.empty(100_003, dtype)
     host[:] = np.arange(host.size) % 100
     wanted = host * 2
-    options: dict[str, Any] = {"units": {}, "by policy": {"policy": "tree"}}.get(how) or {}
-    if how == "budgeted":
-        options = {"device_bytes": host.nbytes // 4 // 1024 * 1024}
-    with isthmus.PagedArray(host, **options) as array:
+    options: dict[str, dict[str, Any]] = {
+        "units": {},
+        "by policy": {"policy": "tree"},
+        "budgeted": {"device_bytes": host.nbytes // 4 // 1024 * 1024},
+    }
+    with isthmus.PagedArray(host, **options[how]) as array:
         load, store = isthmus.numba.paged_access(array, by_policy=how == "by policy")
 
         @cuda.jit  # type: ignore[untyped-decorator]

@@ -42,12 +42,12 @@ void Carriers::carry(const Plan& plan, const Request& request, std::int64_t star
     return of(plan.path).carry(plan, request);
   // Opening a window is no part of a copy's cost: see Profile::window_opening_seconds().
   const bool is_known = start_ns != kNoTime && !plan.opens_window;
-  carry_timed(plan, request, 1, is_known ? start_ns : now_ns());
+  carry_timed(plan, request, 1, is_known ? start_ns : pauses_.now_ns());
 }
 
 Carriers::Turn Carriers::next_turn() noexcept {
   const std::uint32_t number = num_copies_again++ % kTimedEvery;
-  return {number, number == 0 ? now_ns() : kNoTime};
+  return {number, number == 0 ? pauses_.now_ns() : kNoTime};
 }
 
 void Carriers::carry_again(const Plan& plan, const Request& request, const Turn& turn) {
@@ -55,7 +55,7 @@ void Carriers::carry_again(const Plan& plan, const Request& request, const Turn&
   count(plan);
   of(plan.path).carry(plan, request);
   // The next one is timed, and must know whether it comes after a pause.
-  if (turn.number == kTimedEvery - 1) pauses_.note_end(now_ns());
+  if (turn.number == kTimedEvery - 1) pauses_.note_end(pauses_.now_ns());
 }
 
 /// num_copies  how many such copies this one's time stands for
@@ -69,7 +69,7 @@ void Carriers::carry_timed(const Plan& plan, const Request& request, std::uint32
   if (plan.predicted_seconds == Plan::kNotPredicted)
     crossing.after_pause = pauses_.is_after_pause(start_ns);
   of(plan.path).carry(plan, request);
-  const std::int64_t end_ns = now_ns();
+  const std::int64_t end_ns = pauses_.now_ns();
   pauses_.note_end(end_ns);
   const double seconds = static_cast<double>(end_ns - start_ns) * kSecondsPerNs;
   const double predicted = predicted_seconds(plan, crossing);

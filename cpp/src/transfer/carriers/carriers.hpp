@@ -23,7 +23,7 @@ public:
 
   /// Makes the copy; complete on return.
   ///
-  /// start_ns    when the call began, by now_ns(); kNoTime: now
+  /// start_ns    when the call began, by pauses().now_ns(); kNoTime: now
   /// Throws      as Carrier::carry()
   void carry(const Plan& plan, const Request& request, std::int64_t start_ns = kNoTime);
 
@@ -47,14 +47,8 @@ public:
   /// Throws      as Carrier::begin()
   std::shared_ptr<PendingCopy> begin_early(const Plan& plan, const Request& request);
 
-  const CopyPauses& pauses() const noexcept { return pauses_; }
   const CopyStatistics& statistics() const noexcept { return statistics_; }
-
-  std::int64_t now_ns() const noexcept { return pauses_.now_ns(); }
-  /// True if a copy that began then comes after a pause.
-  bool is_after_pause(std::int64_t start_ns) const noexcept {
-    return pauses_.is_after_pause(start_ns);
-  }
+  const CopyPauses& pauses() const noexcept { return pauses_; }
 
   /// Makes the remaining copies of the background. Nothing may be begun afterwards.
   void end() noexcept { background_.reset(); }

@@ -75,12 +75,12 @@ void Engine::copy(void* target, const void* source, std::size_t size_bytes,
 Task Engine::examined(void* target, const void* source, std::size_t size_bytes,
                       const Request& request) {
   const Devices::AnyContext any = devices_.any_context(names_device(request));
-  const std::int64_t start_ns = carriers_.now_ns();
+  const std::int64_t start_ns = carriers_.pauses().now_ns();
   Task task = examine(driver, host_memory_, target, source, size_bytes, request, any.exists);
   task.start_ns = start_ns;
   // Nobody waits for an asynchronous copy's bytes: its path matters for when the call returns.
   task.crossing.after_pause =
-      request.when == Return::complete && carriers_.is_after_pause(start_ns);
+      request.when == Return::complete && carriers_.pauses().is_after_pause(start_ns);
   return task;
 }
 

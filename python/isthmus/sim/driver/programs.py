@@ -7,7 +7,7 @@ resident, and the other ways are predicted with it.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from isthmus.run.model import Run
 from isthmus.run.programs import PROGRAMS, SEED, UNIT, USUAL_UNIT_BYTES, WAY, Program
 from isthmus.run.result import Result, Status
 from isthmus.sim.library import Library
-from isthmus.sim.machine import Handling, ModelledMachine
+from isthmus.sim.machine import Cores, Handling, ModelledMachine
 from isthmus.sim.policy import Kind, default_policy
 from isthmus.sim.running import run as run_simulation
 from isthmus.sim.settings import Setup
@@ -60,22 +60,41 @@ _NO_DRIVER = {
     **dict.fromkeys(("latency", "first", "block", "page", "evict"), 0),
     "handling": Handling.LANES,
 }
-# As many warps fit a core by the bounds of the paged kernels (kernels/workload_*.cu): those that
-# bring units alone, and the others. Of the others nn has no bounds: 12 fit by the registers
-# of policies, 28 by those of budgets, which read through (benchmarks/paging/registers.json).
-_UNITS_WARPS = 32
-_UNITS_WARPS_OF = {"lib": 24, "cp": 40}
-_PAGED_WARPS = 24
-_PAGED_WARPS_OF = {"wp": 32, "nn": 12}
-_THROUGH_WARPS_OF = {"wp": 32, "nn": 28}
-# Each load looks at a bit. Where all is valid a stream takes so much longer, with these bounds: by
-# load for units alone, by span and by load (1.22) with policies. benchmarks/paging/h100/warm.json.
-_UNITS_LOADS = 1.03
-_PAGED_LOADS = 1.21
 # The fit of a clock ends when it predicts the time so well, or after so many simulations.
 _SAME = 0.01
 _MAX_ROUNDS = 8
 _LEAST_HZ, _MOST_HZ = 10_000_000, 20_000_000_000
+
+
+@dataclass(frozen=True)
+class _PagedKernels:
+    """
+    What sets paged kernels apart from plain ones.
+
+    Attributes:
+        warps: How many fit a core by their launch bounds (kernels/workload_*.cu).
+        warps_of: The same of programs with other bounds, or with none: by their registers
+            (benchmarks/paging/registers.json).
+        loads: How much longer a stream takes where all is valid, since each load looks at a bit.
+    """
+
+    warps: int
+    warps_of: Mapping[str, int]
+    loads: float
+
+    def on(self, cores: Cores, program: Program) -> Cores:
+        """Give the cores as a program's kernels have them."""
+        warps = self.warps_of.get(program.workload, self.warps)
+        return cores.model_copy(
+            update={"max_warps": warps, "clock": round(cores.clock / self.loads)}
+        )
+
+
+# By load alone; by span, and by load 1.22. Source: benchmarks/paging/h100/warm.json.
+_UNITS_ALONE = _PagedKernels(32, {"lib": 24, "cp": 40}, 1.03)
+_BY_POLICY = _PagedKernels(24, {"wp": 32, "nn": 12}, 1.21)
+# Nothing is fetched, and stores in place wait for nothing.
+_IN_PLACE = _PagedKernels(24, {"wp": 32, "nn": 28}, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -265,17 +284,11 @@ def setup_of(point: ProgramPoint, machine: ModelledMachine) -> Setup:
 def _paged(point: ProgramPoint, machine: ModelledMachine) -> ModelledMachine:
     """Give the machine as the kernels of a paged array use it."""
     faults = machine.faults.model_copy(update=_NO_DRIVER)
-    alone = point.way == UNITS
-    clock = round(machine.cores.clock / (_UNITS_LOADS if alone else _PAGED_LOADS))
-    if point.way == _READ_THROUGH:  # nothing is fetched, and stores in place wait for nothing
+    kernels = _UNITS_ALONE if point.way == UNITS else _BY_POLICY
+    if point.way == _READ_THROUGH:
         faults = faults.model_copy(update={"handling": Handling.EACH})
-        clock = machine.cores.clock
-    name = point.program.workload
-    warps_of = _THROUGH_WARPS_OF if point.way == _READ_THROUGH else _PAGED_WARPS_OF
-    warps = warps_of.get(name, _PAGED_WARPS)
-    if alone:
-        warps = _UNITS_WARPS_OF.get(name, _UNITS_WARPS)
-    cores = machine.cores.model_copy(update={"max_warps": warps, "clock": clock})
+        kernels = _IN_PLACE
+    cores = kernels.on(machine.cores, point.program)
     return machine.model_copy(update={"faults": faults, "cores": cores})
 
 

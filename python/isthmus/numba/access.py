@@ -70,14 +70,20 @@ def paged_access(array: "PagedArray", *, by_policy: bool = False) -> PagedAccess
             without a budget; it costs registers.
 
     Raises:
-        UsageError: The items aren't integers or floats of 8 to 64 bits, or are float16.
+        UsageError: The items aren't integers or floats of 8 to 64 bits, or are float16; or
+            by_policy was asked of an array with a budget.
         Unavailable: numba-cuda isn't installed, or is too old.
     """
     name = str(array.dtype)
     if name not in _TYPES_IN_C:
         raise UsageError(
-            f"a paged array of {name} has no functions for Numba",
-            hint=f"items of these types have: {', '.join(_TYPES_IN_C)}",
+            f"kernels of Numba can't use a paged array of {name}",
+            hint=f"the types of items that they can use: {', '.join(_TYPES_IN_C)}",
+        )
+    if by_policy and array.budgeted:
+        raise UsageError(
+            "by_policy is for arrays without a budget: with one, nothing comes along with a unit",
+            hint="leave by_policy out",
         )
     kind = "budgeted" if array.budgeted else "paged" if by_policy else "unit"
     return _declared(kind, name)
