@@ -120,7 +120,7 @@ def code_of(kind: str, name: str) -> str:
 
 
 def _cuda_of_numba() -> Any:  # noqa: ANN401 - a module that need not be installed
-    needs = "numba-cuda 0.19 or later: pip install numba-cuda"
+    needs = "numba-cuda 0.30 or later: pip install numba-cuda"
     try:
         cuda = importlib.import_module("numba.cuda")
     except ImportError as error:
