@@ -19,7 +19,7 @@
 // long_down_growth 150                percent: long_download_growth
 // stores     best                     best, plain, streaming, demoted: of an upload
 // streamed_kib 32768                  min_streamed_bytes
-// huge_kib   16384                    min_huge_bytes
+// huge_kib   4096                     min_huge_bytes
 // size_kib   1024,4096,16384,65536,1048576
 // directions h2d,d2h
 // rounds     7                        the medians are of this many
@@ -84,7 +84,7 @@ const Options kDefaults{{"threads", {"8", "10", "12", "15"}},
                         {"long_down_growth", {"150"}},
                         {"stores", {"best"}},
                         {"streamed_kib", {"32768"}},
-                        {"huge_kib", {"16384"}},
+                        {"huge_kib", {"4096"}},
                         {"size_kib", {"1024", "4096", "16384", "65536", "1048576"}},
                         {"directions", {"h2d", "d2h"}},
                         {"rounds", {"7"}},

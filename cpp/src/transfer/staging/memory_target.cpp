@@ -23,7 +23,7 @@ MemoryTarget::MemoryTarget(std::byte* memory, std::size_t size_bytes, const Targ
       streamed_(size_bytes >= sizes.min_streamed_bytes),
       backing_(backing),
       fresh_(backing != Backing::file && partly_untouched(memory, size_bytes)),
-      // With fewer huge pages than threads, some threads would have no page.
+      // A huge page is one thread's, so few threads copy to few of them: quicker than small pages.
       huge_(fresh_ && size_bytes >= sizes.min_huge_bytes &&
             host::advise_huge_pages(memory, size_bytes)) {}
 

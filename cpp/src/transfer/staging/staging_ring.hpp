@@ -42,8 +42,8 @@ struct RingSettings {
   std::size_t filler_bytes = std::size_t{2} << 20U;
   /// Downloads from this size on are stored past the caches.
   std::size_t min_streamed_bytes = std::size_t{32} << 20U;
-  /// Targets without pages get huge pages from this size on.
-  std::size_t min_huge_bytes = std::size_t{16} << 20U;
+  /// Targets without pages get huge pages from this size on, as NumPy asks for them.
+  std::size_t min_huge_bytes = std::size_t{4} << 20U;
   CopyMoments* moments = nullptr;  ///< outlives the ring, if there is one: for benchmarks
   /// Threads of an upload of so much memory sleep when they wait for a free slot: the link has what is
   /// in the others meanwhile. 256 MiB take as long, and 0.76 of the CPU time; 64 MiB would take 1.02 of
