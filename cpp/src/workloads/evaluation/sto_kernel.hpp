@@ -43,6 +43,10 @@ template <class Warp, class Value>
 Value sto_hash(Warp& warp, Value (&block)[kStoBlockWords]) {
   Value state[5] = {warp.lanes(0x67452301U), warp.lanes(0xEFCDAB89U), warp.lanes(0x98BADCFEU),
                     warp.lanes(0x10325476U), warp.lanes(0xC3D2E1F0U)};
+  // Else compilers unroll some of the GPU's kernels, and keep the block of others in memory.
+#ifdef __CUDACC__
+#pragma unroll
+#endif
   for (unsigned round = 0; round < kStoRounds; ++round) {
     auto& word = block[round % kStoBlockWords];
     if (round >= kStoBlockWords)
