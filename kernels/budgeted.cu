@@ -56,24 +56,22 @@ extern "C" __global__ void isthmus_budgeted_sweep(const isthmus::budgeted_map* m
   isthmus::paged::sweep(machine, *map, settled, machine.together(isthmus::paged::kEntering));
 }
 
-/// Makes the units from `first_unit` to before `end_unit` valid that are absent, until no frame is
-/// free.
-///
-/// how          as for isthmus_paged_make_valid
+/// Makes the units of `runs` valid that are absent, one run after the other, until no frame is free.
 extern "C" __global__ void __launch_bounds__(256, 3)
-    isthmus_budgeted_make_valid(const isthmus::budgeted_map* map, uint64_t first_unit,
-                                uint64_t end_unit, uint32_t how) {
+    isthmus_budgeted_make_valid(const isthmus::budgeted_map* map,
+                                const __grid_constant__ isthmus::paged::unit_runs runs) {
   const IsthmusPagedMachine machine{};
   const uint64_t stride = isthmus_num_lanes();
-  for (uint64_t i = first_unit + isthmus_first_of_warp(); i < end_unit; i += stride) {
-    const uint64_t unit = i + isthmus_lane_of_warp();
-    const auto all = machine.together(isthmus::paged::kEntering);
-    const bool full =
-        isthmus_lane_of_warp() == 0 && machine.relaxed(&map->clock->head) >= map->clock->tail;
-    if (machine.ballot(all, full) != 0) return;
-    isthmus::paged::make_valid(machine, *map, all, uint32_t(unit), unit < end_unit,
-                               isthmus::paged::request(how));
-  }
+  for (uint64_t run = 0; run < runs.count; run++)
+    for (uint64_t i = runs.begin[run] + isthmus_first_of_warp(); i < runs.end[run]; i += stride) {
+      const uint64_t unit = i + isthmus_lane_of_warp();
+      const auto all = machine.together(isthmus::paged::kEntering);
+      const bool full =
+          isthmus_lane_of_warp() == 0 && machine.relaxed(&map->clock->head) >= map->clock->tail;
+      if (machine.ballot(all, full) != 0) return;
+      isthmus::paged::make_valid(machine, *map, all, uint32_t(unit), unit < runs.end[run],
+                                 isthmus::paged::request(runs.how[run]));
+    }
 }
 
 /// Makes units absent, whose frames become free. What was stored to them is lost.
@@ -94,10 +92,16 @@ extern "C" __global__ void isthmus_budgeted_invalidate(const isthmus::budgeted_m
   }
 }
 
-/// Writes dirty units to the host's memory. A warp has a whole word of bits, so that no two write
-/// one word.
-extern "C" __global__ void isthmus_budgeted_flush(const isthmus::budgeted_map* map) {
-  isthmus_flush_units(*map);
+/// Writes dirty units to the host's memory.
+extern "C" __global__ void isthmus_budgeted_flush(const isthmus::budgeted_map* map,
+                                                  uint64_t first_unit, uint64_t end_unit) {
+  isthmus_flush_units(*map, first_unit, end_unit);
+}
+
+/// Reads positions begin .. end - 1 again, as far as they are held.
+extern "C" __global__ void isthmus_budgeted_refresh(const isthmus::budgeted_map* map,
+                                                    uint64_t begin, uint64_t end) {
+  isthmus_refresh_bytes(*map, begin, end);
 }
 
 /// Finds the first index that no item has.

@@ -29,25 +29,44 @@ __device__ inline uint64_t isthmus_index(const uint8_t* indices, uint64_t i, uin
              : reinterpret_cast<const uint64_t*>(indices)[i];
 }
 
-/// Writes dirty units to the host's memory. A warp has a whole word of bits, so that no two write
-/// one word.
+/// Writes dirty units from `first_unit` to before `end_unit` to the host's memory.
 template <typename Map>
-__device__ inline void isthmus_flush_units(const Map& map) {
+__device__ inline void isthmus_flush_units(const Map& map, uint64_t first_unit, uint64_t end_unit) {
   const IsthmusPagedMachine machine{};
-  const uint64_t num_units = map.num_units();
-  for (uint64_t i = isthmus_first_of_warp(); i < num_units; i += isthmus_num_lanes()) {
+  for (uint64_t i = first_unit + isthmus_first_of_warp(); i < end_unit; i += isthmus_num_lanes()) {
     const uint64_t unit = i + isthmus_lane_of_warp();
     const isthmus::paged::place at = isthmus::paged::place_of(uint32_t(unit));
-    const bool dirty = unit < num_units && (map.dirty[at.index] & at.bit) != 0;
+    const bool dirty = unit < end_unit && (map.dirty[at.index] & at.bit) != 0;
     const auto all = machine.together(isthmus::paged::kEntering);
     const auto chosen = machine.ballot(all, dirty);
     if (chosen == 0) continue;
     isthmus_write_back(machine, map, all, chosen, uint32_t(unit), dirty);
     machine.sync(all);
-    // Not the word at once: lanes of the warp that aren't together with these look at it later.
+    // Not the word at once: its other units may be another warp's.
     if (dirty) machine.and_relaxed(map.dirty + at.index, ~at.bit);
     if (isthmus_lane_of_warp() == 0)
       machine.add(map.counters + isthmus::paged::kWrittenBack, machine.count(chosen));
+  }
+}
+
+/// Reads positions begin .. end - 1 of the units that the device holds from the host's memory again.
+/// Units that are being fetched now are waited for: who fetches one may have read it before.
+template <typename Map>
+__device__ inline void isthmus_refresh_bytes(const Map& map, uint64_t begin, uint64_t end) {
+  const IsthmusPagedMachine machine{};
+  const uint64_t end_unit = ((end - 1) >> map.unit_shift) + 1;
+  const uint64_t num_warps = isthmus_num_lanes() / kIsthmusWarpLanes;
+  for (uint64_t unit = (begin >> map.unit_shift) + isthmus_lane() / kIsthmusWarpLanes;
+       unit < end_unit; unit += num_warps) {
+    const isthmus::paged::place at = isthmus::paged::place_of(uint32_t(unit));
+    if ((machine.relaxed(map.busy + at.index) & at.bit) == 0) continue;
+    machine.await(machine.together(isthmus::paged::kEntering), true, map.valid + at.index, at.bit);
+    uint8_t* const held = isthmus_origin_of(map, uint32_t(unit));
+    if (held == nullptr) continue;
+    isthmus::paged::extent part = isthmus::paged::extent_of(map, uint32_t(unit));
+    if (part.begin < begin) part.begin = begin;
+    if (part.end > end) part.end = end;
+    isthmus_read_part(machine, held, map.host, part);
   }
 }
 

@@ -8,7 +8,7 @@
 // whose policy may bring more, and one with a budget.
 //
 // All but the plain ones have bounds, because a miss needs registers: those of units alone for 32
-// warps of a multiprocessor (lib 24, cp 40), the others for 24 (wp 32, nn as many as fit). Measured in
+// warps of a multiprocessor (lib 24, cp 48), the others for 24 (wp 32, nn as many as fit). Measured in
 // benchmarks/paging/README.md.
 //
 // CPU reference: the workload itself, on the host. cpp/tests/measure/paging_test.cpp compares.
@@ -78,14 +78,13 @@ struct IsthmusItemOf<16> {
 
 /// A heap that is a paged array. Elements of one size share a view, with what it remembers of the
 /// last unit.
-template <typename Map>
+///
+/// View        of items: an array of paged_lane.cuh
+template <template <typename> typename View, typename Map>
 class IsthmusPagedHeap {
-  template <typename Item>
-  using View = IsthmusPaged<Item, Map>;
-
 public:
-  __device__ IsthmusPagedHeap(const Map* map, uint64_t first_address)
-      : bytes_(*map), words_(*map), pairs_(*map), quads_(*map), first_address_(first_address) {}
+  __device__ IsthmusPagedHeap(const Map& map, uint64_t first_address)
+      : bytes_(map), words_(map), pairs_(map), quads_(map), first_address_(first_address) {}
 
   template <typename T>
   __device__ T load(const IsthmusHeapArray<T>& array, unsigned index) {
@@ -120,16 +119,35 @@ private:
   uint64_t first_address_;
 };
 
+/// Calls body(memory) with what a launch was given as memory.
+template <typename Body>
+__device__ inline void isthmus_with_memory(uint8_t* heap, uint64_t first_address, Body body) {
+  body(IsthmusPlainHeap(heap, first_address));
+}
+/// If the GPU holds all of it when a block begins, that block has nothing to look for.
+template <typename Map, typename Body>
+__device__ inline void isthmus_with_memory(const Map* heap, uint64_t first_address, Body body) {
+  if constexpr (!IsthmusArrayOf<Map>::kHasFrames) {
+    if (isthmus_block_agrees(isthmus::holds_all(*heap, IsthmusPagedMachine()))) {
+      body(IsthmusPagedHeap<IsthmusHeld, Map>(*heap, first_address));
+      return;
+    }
+  }
+  body(IsthmusPagedHeap<IsthmusArrayOf<Map>::template Array, Map>(*heap, first_address));
+}
+
 /// One entry point of a workload.
 ///
 /// function     of the workload's kernel, which it is named after: called with the CTA and `in`
-/// Heap         what the launch is given as memory, of which Memory is made
-#define ISTHMUS_WORKLOAD_KERNEL(function, kind, Arguments, Heap, Memory, shared_bytes, bounds) \
+/// Heap         what the launch is given as memory
+#define ISTHMUS_WORKLOAD_KERNEL(function, kind, Arguments, Heap, shared_bytes, bounds)         \
   extern "C" __global__ void bounds isthmus_workload_##function##_##kind(                      \
       isthmus::workloads::Arguments in, Heap* heap, uint64_t first_address, uint32_t num_ctas, \
       uint32_t num_threads) {                                                                  \
-    isthmus_run_ctas<shared_bytes>(Memory(heap, first_address), num_ctas, num_threads,         \
-                                   [&](auto& cta) { function(cta, in); });                     \
+    isthmus_with_memory(heap, first_address, [&](const auto& memory) {                         \
+      isthmus_run_ctas<shared_bytes>(memory, num_ctas, num_threads,                            \
+                                     [&](auto& cta) { function(cta, in); });                   \
+    });                                                                                        \
   }
 
 /// All entry points of a workload. cpp/emulator/CMakeLists.txt knows this name, too.
@@ -139,13 +157,13 @@ private:
 /// alone        launch bounds of *_paged
 /// more         those of *_extended and *_budgeted; may be empty
 #define ISTHMUS_WORKLOAD_KERNELS(function, Arguments, shared_bytes, alone, more)                 \
-  ISTHMUS_WORKLOAD_KERNEL(function, plain, Arguments, uint8_t, IsthmusPlainHeap, shared_bytes, ) \
-  ISTHMUS_WORKLOAD_KERNEL(function, paged, Arguments, const isthmus::unit_map,                   \
-                          IsthmusPagedHeap<isthmus::unit_map>, shared_bytes, alone)              \
-  ISTHMUS_WORKLOAD_KERNEL(function, extended, Arguments, const isthmus::paged_map,               \
-                          IsthmusPagedHeap<isthmus::paged_map>, shared_bytes, more)              \
+  ISTHMUS_WORKLOAD_KERNEL(function, plain, Arguments, uint8_t, shared_bytes, )                   \
+  ISTHMUS_WORKLOAD_KERNEL(function, paged, Arguments, const isthmus::unit_map, shared_bytes,     \
+                          alone)                                                                 \
+  ISTHMUS_WORKLOAD_KERNEL(function, extended, Arguments, const isthmus::paged_map, shared_bytes, \
+                          more)                                                                  \
   ISTHMUS_WORKLOAD_KERNEL(function, budgeted, Arguments, const isthmus::budgeted_map,            \
-                          IsthmusPagedHeap<isthmus::budgeted_map>, shared_bytes, more)
+                          shared_bytes, more)
 
 #ifdef ISTHMUS_HOST_KERNELS
 
@@ -215,13 +233,20 @@ struct IsthmusAllThreads {
   __device__ void operator()() const { __syncthreads(); }
 };
 
+/// A CTA's shared memory: one, however often the kernel's code is there.
+template <unsigned SharedBytes>
+__device__ inline uint4* isthmus_shared() {
+  __shared__ uint4 shared[(SharedBytes + 15) / 16 + (SharedBytes == 0 ? 1 : 0)];
+  return shared;
+}
+
 /// Calls body(cta) for the block's own CTA. The launch has a block for each CTA.
 template <unsigned SharedBytes, typename Memory, typename Body>
 __device__ void isthmus_run_ctas(const Memory& memory, uint32_t, uint32_t, Body body) {
   using isthmus::workloads::ThreadOf;
-  __shared__ uint4 shared[(SharedBytes + 15) / 16 + (SharedBytes == 0 ? 1 : 0)];
   isthmus::workloads::ThreadCta<IsthmusAllThreads, ThreadOf<Memory>> cta(
-      blockIdx.x, blockDim.x, ThreadOf<Memory>(threadIdx.x, memory), shared, IsthmusAllThreads());
+      blockIdx.x, blockDim.x, ThreadOf<Memory>(threadIdx.x, memory), isthmus_shared<SharedBytes>(),
+      IsthmusAllThreads());
   body(cta);
 }
 

@@ -5,5 +5,5 @@
 
 #include "workloads/evaluation/cp_kernel.hpp"
 
-ISTHMUS_WORKLOAD_KERNELS(cp_plane, CpArguments, 0, __launch_bounds__(256, 5),
+ISTHMUS_WORKLOAD_KERNELS(cp_plane, CpArguments, 0, __launch_bounds__(256, 6),
                          __launch_bounds__(256, 3))

@@ -12,7 +12,11 @@ using paged_array = isthmus::unit_array<T>;
 #else
 using paged_map = isthmus::paged_map;
 template <typename T>
+#ifdef ISTHMUS_HELD
+using paged_array = isthmus::held_array<T>;
+#else
 using paged_array = isthmus::paged_array<T>;
+#endif
 #endif
 #define PAGED_KERNEL extern "C" __global__ void __launch_bounds__(256, ISTHMUS_BLOCKS)
 

@@ -28,10 +28,15 @@ namespace {
 using SharedPaging = Unlocked<PagingWorkload>;
 
 constexpr Word<PagingWay> kWays[] = {
-    {"ideal", PagingWay::ideal},           {"copies", PagingWay::copies},
-    {"programmer", PagingWay::programmer}, {"paged", PagingWay::paged},
-    {"promised", PagingWay::promised},     {"prefetched", PagingWay::prefetched},
-    {"managed", PagingWay::managed},       {"managed_hints", PagingWay::managed_hints},
+    {"ideal", PagingWay::ideal},
+    {"copies", PagingWay::copies},
+    {"programmer", PagingWay::programmer},
+    {"paged", PagingWay::paged},
+    {"promised", PagingWay::promised},
+    {"prefetched", PagingWay::prefetched},
+    {"prefetched_first", PagingWay::prefetched_first},
+    {"managed", PagingWay::managed},
+    {"managed_hints", PagingWay::managed_hints},
     {"zero_copy", PagingWay::zero_copy},
 };
 

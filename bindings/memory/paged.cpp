@@ -166,12 +166,31 @@ void bind_units(nb::class_<SharedPaged>& paged) {
                   "None"))
       .def(
           "flush",
-          [](const SharedPaged& self, std::uintptr_t stream) {
-            memory_of(self).flush(stream_of(stream));
+          [](const SharedPaged& self, const nb::sequence& pairs, std::uintptr_t stream) {
+            const std::vector<PagedRange> ranges = ranges_of(pairs);
+            const GilReleased released;
+            memory_of(self).flush(ranges, stream_of(stream));
           },
-          "stream"_a, Release())
+          "ranges"_a, "stream"_a,
+          nb::sig("def flush(self, ranges: Sequence[tuple[int, int]], stream: int) -> None"))
       .def(
-          "flush_and_wait", [](const SharedPaged& self) { memory_of(self).flush(); }, Release())
+          "flush_and_wait",
+          [](const SharedPaged& self, const nb::sequence& pairs) {
+            const std::vector<PagedRange> ranges = ranges_of(pairs);
+            const GilReleased released;
+            memory_of(self).flush(ranges);
+          },
+          "ranges"_a,
+          nb::sig("def flush_and_wait(self, ranges: Sequence[tuple[int, int]]) -> None"))
+      .def(
+          "refresh",
+          [](const SharedPaged& self, const nb::sequence& pairs, std::uintptr_t stream) {
+            const std::vector<PagedRange> ranges = ranges_of(pairs);
+            const GilReleased released;
+            memory_of(self).refresh(ranges, stream_of(stream));
+          },
+          "ranges"_a, "stream"_a,
+          nb::sig("def refresh(self, ranges: Sequence[tuple[int, int]], stream: int) -> None"))
       .def(
           "invalidate",
           [](const SharedPaged& self, const nb::sequence& pairs, bool discard) {

@@ -155,6 +155,22 @@ def test_a_promise_to_overwrite_makes_room_and_what_has_none_is_stored_in_place(
     assert np.array_equal(host[: 20 * 256], counted(20 * 256, "uint8"))
 
 
+def test_a_refresh_reads_again_what_has_a_frame_and_the_rest_is_the_hosts_anyway() -> None:
+    host = counted(64 * 256, "uint8")
+    with isthmus.PagedArray(host, "256B", device_bytes=UNITS_256) as array:
+        array.scatter([3 * 256], [200])  # the first unit that is held
+        array.gather(np.arange(32) * 256)  # some find no room
+        host[3 * 256 + 1 : 32 * 256] = 9
+        array.refresh([(3 * 256 + 1, 32 * 256)])
+        array.flush(ranges=[(4 * 256, 5 * 256)])
+        assert host[3 * 256] != 200
+        array.flush(ranges=[(3 * 256, 3 * 256 + 1)])
+        assert host[3 * 256] == 200
+        found = on_host(array.gather(np.arange(3 * 256, 32 * 256)))
+        assert found[0] == 200
+        assert (found[1:] == 9).all()
+
+
 def test_after_an_invalidation_the_hosts_new_items_are_read_and_frames_are_free() -> None:
     host = counted(64 * 256, "uint8")
     with isthmus.PagedArray(host, "256B", device_bytes=UNITS_256) as array:

@@ -192,58 +192,6 @@ def test_the_units_that_would_be_lost_are_counted(first: int, end: int) -> None:
         assert stats.valid_units == stats.dirty_units == 100 - (end - first)
 
 
-def test_prefetched_ranges_are_valid_and_stores_in_them_stay() -> None:
-    with isthmus.PagedArray(isthmus.pinned.zeros(1 << 16, np.uint8), "1KiB") as array:
-        array.scatter([1024], [7])
-        array.prefetch([(1000, 3000), (0, 0)])
-        stats = array.stats()
-        assert (stats.valid_units, stats.fetched_units) == (3, 3)
-        assert on_host(array.gather([1024])).tolist() == [7]
-
-
-def test_what_kernels_promise_to_overwrite_is_not_fetched() -> None:
-    host = isthmus.pinned.empty(5000, np.int32)
-    host[:] = expected = numbers(5000, "int32")
-    expected[300:4990] = np.arange(4690)
-    with isthmus.PagedArray(host, "1KiB") as array:
-        array.will_overwrite([(300, 4990)])
-        promised = array.stats()
-        array.scatter(np.arange(300, 4990), np.arange(4690, dtype=np.int32))
-        array.flush()
-        stats = array.stats()
-    assert np.array_equal(host, expected)
-    # Units that lie in the range as a whole. The two at its ends have other items, and are fetched.
-    assert (promised.fetched_units, promised.dirty_units) == (0, 0)
-    assert promised.overwritten_units == promised.valid_units
-    assert stats.fetched_units == 2
-    assert stats.written_units == promised.overwritten_units + 2
-
-
-def test_a_promise_for_the_whole_array_covers_its_first_and_last_unit() -> None:
-    host = numbers(1001, "float64")
-    with isthmus.PagedArray(host, "256B") as array:
-        array.will_overwrite()
-        stats = array.stats()
-        assert stats.overwritten_units == stats.valid_units == stats.num_units
-        array.scatter(np.arange(1001), np.zeros(1001))
-        array.flush()
-        assert array.stats().fetched_units == 0
-    assert not host.any()
-
-
-def test_a_promise_keeps_what_the_gpu_holds_and_writes_nothing_back_by_itself() -> None:
-    host = isthmus.pinned.empty(4096, np.uint8)
-    host[:] = before = numbers(4096, "uint8")
-    with isthmus.PagedArray(host, "256B") as array:
-        array.scatter([300], np.array([7], np.uint8))
-        array.will_overwrite()
-        assert on_host(array.gather([300, 301])).tolist() == [7, 301 % 256]
-        array.flush()
-        assert array.stats().written_units == 1
-    assert host[300] == 7
-    assert np.array_equal(np.delete(host, 300), np.delete(before, 300))
-
-
 @pytest.mark.parametrize(
     ("policy", "options", "fetched"),
     [
@@ -387,6 +335,8 @@ def test_wrong_operands_are_refused() -> None:
             (lambda: array.reduce(first=1000), "0 items from item 1000"),
             (lambda: array.prefetch([(5, 1001)]), r"range \(5, 1001\) isn't of items"),
             (lambda: array.will_overwrite([(9, 1001)]), r"range \(9, 1001\) isn't of items"),
+            (lambda: array.refresh([(-1, 5)]), r"range \(-1, 5\) isn't of items"),
+            (lambda: array.flush(ranges=[(7, 5)]), r"range \(7, 5\) isn't of items"),
             (lambda: array.prefetch([5]), "a range is a pair"),  # type: ignore[list-item]
         ]
         for call, message in calls:

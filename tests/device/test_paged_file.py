@@ -294,6 +294,29 @@ del array
     assert "what was stored to a paged array may not be in its file: writing" in outcome.err
 
 
+def test_a_flush_of_ranges_writes_their_units_to_the_file_and_a_later_one_the_rest(
+    path: Path,
+) -> None:
+    with isthmus.PagedArray(mapped(path), "256B") as array:
+        array.scatter([5, 1000, 2000], [50, 60, 70])
+        array.flush(ranges=[(1001, 1002)])
+        assert items_in(path)[5] == 5
+        assert items_in(path)[1000:2001:1000] == [60, 2000]
+        assert array.stats().dirty_units == 2
+        assert array.stats().file_written_bytes == 256
+    assert [items_in(path)[i] for i in (5, 1000, 2000)] == [50, 60, 70]
+
+
+def test_the_array_of_a_file_is_not_refreshed(path: Path) -> None:
+    with (
+        isthmus.PagedArray(mapped(path)) as array,
+        pytest.raises(
+            UsageError, match=r"has memory of its own.*invalidate\(\) reads the file again"
+        ),
+    ):
+        array.refresh()
+
+
 def test_a_file_is_not_flushed_in_a_stream(path: Path) -> None:
     with isthmus.PagedArray(mapped(path)) as array:
         array.scatter([5], [50])

@@ -241,8 +241,11 @@ class Operations:
             array.scatter([7], np.array([255], np.uint8))
             array.prefetch([(0, 3000)])
             array.will_overwrite([(3000, 4000)])
-            array.flush()
+            array.flush(ranges=[(7, 8)])
             assert host[7] == 255
+            host[8] = wanted[8] = 77
+            array.refresh([(8, 9)])
+            array.flush()
             array.write(wanted[:300], 100)
             assert array.stats().dirty_units > 0
         wanted[7], wanted[100:400] = 255, wanted[:300].copy()
@@ -258,6 +261,8 @@ class Operations:
             isthmus.copy(found, array.gather([0, 5000, SIZE - 1]))
             assert np.array_equal(found, wanted[[0, 5000, SIZE - 1]])
             array.scatter(np.arange(0, 9000, 256), np.uint8(255))
+            array.flush(ranges=[(0, 1000)])
+            assert self.items.read_bytes()[:1000:256] == b"\xff" * 4
             array.flush()
             assert self.items.read_bytes()[:9000:256] == b"\xff" * 36
             array.scatter([7], np.array([254], np.uint8))

@@ -1,5 +1,6 @@
 // Kernels of test_paged.py; isthmus.paged_header() is put before them. With ISTHMUS_TEST_BUDGETED
-// defined they are those of budgeted arrays, with ISTHMUS_TEST_UNITS those that bring units alone.
+// defined they are those of budgeted arrays, with ISTHMUS_TEST_UNITS those that bring units alone; with
+// ISTHMUS_TEST_HELD lanes look for nothing if all is held.
 using ull = unsigned long long;
 
 #ifdef ISTHMUS_TEST_BUDGETED
@@ -27,9 +28,9 @@ __device__ unsigned mixed(ull x) {
 // Random loads and stores, by items and ranges. Items with even indices are never stored, and all
 // lanes load them. Each other item belongs to one lane, which stores it to `reference` too. Neighbours
 // of a unit belong to lanes of other blocks, so that all that is done to a unit is done at once.
-extern "C" __global__ void __launch_bounds__(1024)
-    stress(const paged_map* map, unsigned* reference, ull seed, unsigned rounds, ull* wrong) {
-  paged_array<unsigned> array(*map);
+template <typename Array>
+__device__ void stress_items(Array& array, unsigned* reference, ull seed, unsigned rounds,
+                             ull* wrong) {
   const ull lane = blockIdx.x * ull(blockDim.x) + threadIdx.x;
   const ull num_lanes = ull(gridDim.x) * blockDim.x, num_pairs = array.size() / 2;
   ull num_wrong = 0;
@@ -59,6 +60,43 @@ extern "C" __global__ void __launch_bounds__(1024)
   }
   if (num_wrong != 0) atomicAdd(wrong, num_wrong);
 }
+#ifdef ISTHMUS_TEST_HELD
+__device__ ull num_held;  // lanes that looked for nothing
+#endif
+extern "C" __global__ void __launch_bounds__(1024)
+    stress(const paged_map* map, unsigned* reference, ull seed, unsigned rounds, ull* wrong) {
+#ifdef ISTHMUS_TEST_HELD
+  if (isthmus::holds_all(*map)) {
+    isthmus::held_array<unsigned> array(*map);
+    stress_items(array, reference, seed, rounds, wrong);
+    atomicAdd(&num_held, 1ULL);
+    return;
+  }
+#endif
+  paged_array<unsigned> array(*map);
+  stress_items(array, reference, seed, rounds, wrong);
+}
+
+#ifdef ISTHMUS_TEST_HELD
+// Waits for a prefetch, at most two seconds, and reads everything then. waited: lanes that were told,
+// and items that were wrong.
+extern "C" __global__ void wait_until_held(const paged_map* map, const unsigned* reference,
+                                           ull* waited) {
+  ull now, end;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  for (end = now + 2000000000ULL; !isthmus::holds_all(*map);) {
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    if (now > end) return;
+    __nanosleep(1000);
+  }
+  isthmus::held_array<unsigned> array(*map);
+  ull num_wrong = 0;
+  for (ull i = threadIdx.x; i < array.size(); i += blockDim.x)
+    num_wrong += array.load(i) != reference[i];
+  atomicAdd(waited, 1ULL);
+  atomicAdd(waited + 1, num_wrong);
+}
+#endif
 
 // All items before the first launch.
 extern "C" __global__ void fill(unsigned* items, ull count) {

@@ -50,6 +50,11 @@ def unit_kernels(cupy: Any) -> Any:
     return compiled(cupy, "-DISTHMUS_TEST_UNITS")
 
 
+@pytest.fixture(scope="module")
+def held_kernels(cupy: Any) -> Any:
+    return compiled(cupy, "-DISTHMUS_TEST_UNITS", "-DISTHMUS_TEST_HELD")
+
+
 def filled(cupy: Any, kernels: Any, count: int) -> tuple[Any, Any]:
     """Make the host's items, and the same in the GPU's memory."""
     reference = cupy.empty(count, cupy.uint32)
@@ -59,9 +64,18 @@ def filled(cupy: Any, kernels: Any, count: int) -> tuple[Any, Any]:
     return host, reference
 
 
-def stressed(cupy: Any, kernels: Any, array: Any, items: tuple[Any, Any], least: int) -> int:
+def stressed(
+    cupy: Any,
+    kernels: Any,
+    array: Any,
+    items: tuple[Any, Any],
+    least: int,
+    *,
+    prefetching: bool = False,
+) -> int:
     """Load and store at random, at least so often; give the number of launches."""
     host, reference = items
+    beside = cupy.cuda.Stream(non_blocking=True)
     wrong = cupy.zeros(1, cupy.uint64)
     random = np.random.default_rng(1)
     num_accesses, turn = 0, 0
@@ -75,6 +89,8 @@ def stressed(cupy: Any, kernels: Any, array: Any, items: tuple[Any, Any], least:
             np.uint32(rounds),
             wrong,
         )
+        if prefetching:
+            array.prefetch(stream=beside)
         kernels.get_function("stress")((blocks,), (lanes,), arguments)
         num_accesses += blocks * lanes * rounds
         turn += 1
@@ -117,6 +133,19 @@ def test_by_units_alone_random_loads_and_stores_agree_with_a_plain_array(
     with isthmus.PagedArray(host[:], unit) as array:
         stressed(cupy, unit_kernels, array, (host, reference), _ACCESSES // 3 + 1)
         assert array.stats().fetched_units > 0
+    assert np.array_equal(host, reference.get())
+
+
+@pytest.mark.parametrize("unit", ["256B", "1KiB", "64KiB"])
+def test_lanes_that_look_for_nothing_agree_with_a_plain_array_beside_prefetches(
+    cupy: Any, held_kernels: Any, unit: str
+) -> None:
+    host, reference = filled(cupy, held_kernels, 40_000_003 if _ACCESSES > 10**8 else 400_003)
+    items = (host, reference)
+    with isthmus.PagedArray(host[:], unit) as array:
+        stressed(cupy, held_kernels, array, items, _ACCESSES // 6 + 1, prefetching=True)
+        num_held = cupy.ndarray((1,), cupy.uint64, held_kernels.get_global("num_held"))
+        assert num_held.get()[0] > 0
     assert np.array_equal(host, reference.get())
 
 
@@ -243,6 +272,29 @@ def test_a_graph_that_is_launched_again_stores_again(cupy: Any, kernels: Any) ->
             stream.synchronize()
             assert host.tolist() == [launches + 1] * host.size
             array.invalidate()
+
+
+def test_a_kernel_that_runs_already_is_told_when_a_prefetch_has_brought_all(
+    cupy: Any, held_kernels: Any
+) -> None:
+    host, reference = filled(cupy, held_kernels, 5_000_001)
+    streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(2)]
+    waited = cupy.zeros(2, cupy.uint64)
+    cupy.cuda.Device().synchronize()
+    with isthmus.PagedArray(host) as array:
+        array.argument(streams[1])  # makes what the stream needs, which waits
+        arguments = (array.argument(streams[0]), reference, waited)
+        held_kernels.get_function("wait_until_held")((1,), (96,), arguments, stream=streams[0])
+        array.prefetch(stream=streams[1])
+        for stream in streams:
+            stream.synchronize()
+        num_told, num_wrong = waited.get().tolist()
+        assert (num_told, num_wrong) == (96, 0)
+        array.invalidate([(7, 8)])
+        arguments = (array.argument(streams[0]), reference, waited)
+        held_kernels.get_function("wait_until_held")((1,), (96,), arguments, stream=streams[0])
+        streams[0].synchronize()
+        assert waited.get().tolist() == [96, 0]  # nobody more
 
 
 def test_kernels_of_two_streams_use_one_array_at_once(cupy: Any, kernels: Any) -> None:

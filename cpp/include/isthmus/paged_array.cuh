@@ -94,7 +94,7 @@ template <typename Machine>
 ISTHMUS_PAGED_CODE void note(const Machine& machine, word* bits, typename Machine::lanes mask,
                              unit_number unit, bool wanted) {
   const place at = place_of(wanted ? unit : 0);
-  const bool unset = wanted && (machine.relaxed(bits + at.index) & at.bit) == 0;
+  const bool unset = wanted && (machine.glance(bits + at.index) & at.bit) == 0;
   const auto noting = machine.ballot(mask, unset);
   if (unset && machine.lane() == machine.lowest(machine.alike(noting, unit)))
     machine.or_relaxed(bits + at.index, at.bit);

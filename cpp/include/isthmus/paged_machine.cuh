@@ -44,6 +44,7 @@ struct paged_map {
   word* dirty;                ///< a bit for each unit: it was stored to
   const word* settled;        ///< the valid bits as they were before the launch: no order needed
   const word* all_settled;    ///< not 0: all of them were set
+  word* whole;                ///< not 0: all units are valid, as some stream has found since
   word* doublings;            ///< of each page's unit, with the policy adaptive; else null
   number* counters;           ///< units fetched, units overwritten without a fetch, units written
   number first_byte;          ///< position of the first item, less than 256
@@ -104,6 +105,13 @@ struct unit_run {
   unit_number begin, end;
 };
 
+/// Units that the host's side lets a launch make valid: `count` runs, from begin[i] to before end[i].
+struct unit_runs {
+  static constexpr unsigned int kMost = 8;
+  number count, begin[kMost], end[kMost];
+  number how[kMost];  ///< a request: kNamed fetches them, kOverwritten doesn't
+};
+
 /// A unit's place in the maps.
 struct place {
   unsigned int index;
@@ -161,6 +169,9 @@ struct gpu_machine {
   }
   ISTHMUS_PAGED_CODE void sync(lanes mask) const { __syncwarp(mask); }  // orders memory, too
   ISTHMUS_PAGED_CODE word settled(const word* at) const { return *in_global(at); }
+  /// Bits that no launch clears while another one sets them. Those that were set lately may be missing:
+  /// they come from the L1 cache (docs/adr/0025-what-is-held.md).
+  ISTHMUS_PAGED_CODE word glance(const word* at) const { return *in_global(at); }
   ISTHMUS_PAGED_CODE word acquire(const word* at) const {
     word value;
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");

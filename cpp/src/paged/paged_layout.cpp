@@ -141,6 +141,7 @@ budgeted_map PagedLayout::map(CUdeviceptr items, CUdeviceptr maps, CUdeviceptr h
   map.valid = bits(0);
   map.busy = bits(1);
   map.dirty = bits(2);
+  map.whole = words(kPagedWholeAt);
   map.counters = reinterpret_cast<paged::number*>(maps + kPagedCountersAt);
   map.first_byte = first_byte;
   map.end_byte = end_byte;

@@ -8,10 +8,12 @@
 
 namespace isthmus {
 
-// The memory of the maps begins with a word for results that are one number, the counters, the clock,
-// and the results of blocks; the valid, busy and dirty bits follow, and what a budgeted array has more.
-// A stream's view is a paged_map or a budgeted_map, whether all is settled, and the settled bits.
+// The memory of the maps begins with a word for results that are one number, whether all is valid, the
+// counters, the clock, and the results of blocks; the valid, busy and dirty bits follow, and what a
+// budgeted array has more. A stream's view is a paged_map or a budgeted_map, whether all is settled, and
+// the settled bits.
 inline constexpr std::size_t kPagedScratchAt = 0;
+inline constexpr std::size_t kPagedWholeAt = 32;
 inline constexpr std::size_t kPagedCountersAt = 64;
 inline constexpr std::size_t kPagedClockAt = 128;
 inline constexpr std::size_t kPagedResultsAt = 256;

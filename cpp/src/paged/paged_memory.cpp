@@ -15,24 +15,11 @@
 
 #include "device/capture.hpp"
 #include "device/cleanup.hpp"
+#include "paged/paged_launching.hpp"
 #include "paged/paged_layout.hpp"
 
 namespace isthmus {
 namespace {
-
-constexpr unsigned kBlockLanes = 256;
-constexpr std::uint64_t kMaxBlocks = 1024;  // kPagedResults of them are kept
-// So many fill the link. More would take multiprocessors from kernels that run beside a prefetch.
-constexpr unsigned kMaxFetchingBlocks = 32;
-// A warp fetches a unit of 1 KiB, or as much of smaller ones.
-constexpr std::uint64_t kLanesOfUnit = 32;
-
-unsigned blocks_for(std::uint64_t num_lanes, const Context& context) {
-  const std::uint64_t resident =
-      std::min(kMaxBlocks, std::uint64_t(std::max(1, context.device().num_multiprocessors)) * 8);
-  return unsigned(
-      std::clamp<std::uint64_t>((num_lanes + kBlockLanes - 1) / kBlockLanes, 1, resident));
-}
 
 /// Values that were copied from the device, in pages of their own: the pages of other memory may be
 /// pinned, the source's among them, and a copy to memory that is pinned in part is refused.
@@ -68,7 +55,9 @@ PagedMemory::PagedMemory(const Context& context, const Kernels& kernels, const P
       map_(PagedLayout(source, options)
                .map(items_.pointer(), maps_.pointer(), host_.device_pointer(),
                     next_array_number())) {
-  kernel("flush");
+  // The driver loads a kernel when it is asked for, and may wait then for kernels that run.
+  for (const char* const name : {"flush", "settle", "make_valid", "refresh"}) kernel(name);
+  if (!budgeted()) kernel("conclude");
   {
     const CurrentContext current(context_);
     const ScopedRelaxedCapture relaxed(context_.driver());
@@ -85,7 +74,7 @@ PagedMemory::PagedMemory(const Context& context, const Kernels& kernels, const P
 PagedMemory::~PagedMemory() {
   if (source_.read_only || !context_.in_own_process()) return;
   try {
-    flush();
+    flush({all()});
   } catch (const std::exception& error) {
     // Without a file: the device is lost, and what it held.
     if (source_.file)
@@ -103,21 +92,6 @@ Kernel PagedMemory::kernel(const std::string& name) const {
   return kernels_.get(stem, ("isthmus_" + stem + "_" + name).c_str());
 }
 
-template <typename... Arguments>
-void PagedMemory::launch(CUstream stream, const char* name, std::uint64_t num_lanes,
-                         const Arguments&... arguments) const {
-  launch_blocks(stream, name, blocks_for(num_lanes, context_), arguments...);
-}
-
-template <typename... Arguments>
-void PagedMemory::launch_blocks(CUstream stream, const char* name, unsigned num_blocks,
-                                const Arguments&... arguments) const {
-  const CUdeviceptr view = view_of(stream);
-  const Kernel kernel = this->kernel(name);
-  const CurrentContext current(context_);
-  kernel.launch(stream, num_blocks, kBlockLanes, view, arguments...);
-}
-
 paged::extent PagedMemory::units_of(const PagedRange& range) const noexcept {
   const std::uint64_t last = map_.first_byte + std::max(range.end, range.begin + 1) - 1;
   return {(map_.first_byte + range.begin) >> map_.unit_shift, (last >> map_.unit_shift) + 1};
@@ -132,6 +106,13 @@ paged::extent PagedMemory::whole_units_of(const PagedRange& range) const noexcep
           is_last ? map_.num_units() : end >> map_.unit_shift};
 }
 
+std::vector<paged::extent> PagedMemory::units_of(const std::vector<PagedRange>& ranges) const {
+  std::vector<paged::extent> units;
+  for (const PagedRange& range : ranges)
+    if (range.begin < range.end) units.push_back(units_of(range));
+  return units;
+}
+
 CUdeviceptr PagedMemory::settle(CUstream stream) const {
   const CUdeviceptr view = begin_settling(stream);
   if (has_frames()) sweep(stream);
@@ -140,17 +121,11 @@ CUdeviceptr PagedMemory::settle(CUstream stream) const {
 
 CUdeviceptr PagedMemory::begin_settling(CUstream stream) const {
   const CUdeviceptr view = view_of(stream);
-  if (!budgeted()) {
-    {
-      const CurrentContext current(context_);
-      context_.driver().call(symbol::memset_d8_async)(view + kPagedAllSettledAt, std::uint8_t{1},
-                                                      sizeof(paged::word), stream);
-    }
-    launch(stream, "settle", map_.num_units() / 32 + 1, view + kPagedSettledAt,
-           view + kPagedAllSettledAt);
-  } else if (has_frames()) {
-    launch(stream, "settle", map_.num_units() / 32 + 1, view + kPagedSettledAt);
-  }
+  const std::uint64_t num_words = map_.num_units() / 32 + 1;
+  if (!budgeted())
+    launch(stream, "settle", num_words, view + kPagedSettledAt, view + kPagedAllSettledAt);
+  else if (has_frames())
+    launch(stream, "settle", num_words, view + kPagedSettledAt);
   return view;
 }
 
@@ -158,42 +133,10 @@ void PagedMemory::sweep(CUstream stream) const {
   launch(stream, "sweep", map_.num_frames / 32 + 1, view_of(stream) + kPagedSettledAt);
 }
 
-void PagedMemory::prefetch(const std::vector<PagedRange>& ranges, CUstream stream) const {
-  std::vector<paged::extent> units;
-  for (const PagedRange& range : ranges)
-    if (range.begin < range.end) units.push_back(units_of(range));
-  make_valid(units, paged::kNamed, stream);
-}
-
-void PagedMemory::will_overwrite(const std::vector<PagedRange>& ranges, CUstream stream) const {
-  require_writable("will_overwrite");
-  std::vector<paged::extent> units;
-  for (const PagedRange& range : ranges)
-    if (const paged::extent whole = whole_units_of(range); whole.begin < whole.end)
-      units.push_back(whole);
-  make_valid(units, paged::kOverwritten, stream);
-}
-
-void PagedMemory::make_valid(const std::vector<paged::extent>& units, paged::request how,
-                             CUstream stream) const {
-  if (has_frames()) make_room(units, stream);
-  const bool fetches = how == paged::kNamed;
-  const unsigned most = fetches ? kMaxFetchingBlocks : unsigned{kMaxBlocks};
-  for (const auto& [begin, end] : units) {
-    const std::uint64_t num_lanes = std::uint64_t{end - begin} * (fetches ? kLanesOfUnit : 1);
-    launch_blocks(stream, "make_valid", std::min(most, blocks_for(num_lanes, context_)),
-                  std::uint64_t{begin}, std::uint64_t{end}, std::uint32_t{how});
-  }
-}
-
-void PagedMemory::make_room(const std::vector<paged::extent>& units, CUstream stream) const {
-  begin_settling(stream);
+void PagedMemory::write_back(const std::vector<paged::extent>& units, CUstream stream) const {
   for (const auto& [begin, end] : units)
-    launch(stream, "announce", (end - begin) / 32 + 2, std::uint64_t{begin}, std::uint64_t{end});
-  sweep(stream);
+    launch(stream, "flush", end - begin, std::uint64_t{begin}, std::uint64_t{end});
 }
-
-void PagedMemory::write_back(CUstream stream) const { launch(stream, "flush", map_.num_units()); }
 
 void PagedMemory::invalidate(const std::vector<PagedRange>& ranges, bool discard) const {
   const std::scoped_lock lock(working_);
@@ -290,8 +233,8 @@ void PagedMemory::require_items(const PagedIndices& indices) const {
     const CurrentContext current(context_);
     context_.driver().call(symbol::memcpy_htod)(first_wrong, &indices.count, sizeof indices.count);
     const Kernel kernel = this->kernel("check");
-    kernel.launch(kDefaultStream, blocks_for(indices.count, context_), kBlockLanes, indices.pointer,
-                  indices.index_bytes, indices.count, num_items(), first_wrong);
+    kernel.launch(kDefaultStream, paged_blocks_for(indices.count, context_), kPagedBlockLanes,
+                  indices.pointer, indices.index_bytes, indices.count, num_items(), first_wrong);
   }
   const auto position = read_value<std::uint64_t>(first_wrong);
   if (position == indices.count) return;

@@ -120,29 +120,35 @@ public:
   ///
   /// Throws      UsageError at the first call for a stream while it is captured
   CUdeviceptr settle(CUstream stream) const;
-  /// Fetches what is absent of ranges, in their order. Kernels of other streams may run beside it: it
-  /// takes a part of the GPU only, and a lane that comes to a unit first fetches it itself.
+  /// Fetches what is absent of ranges, in their order. Without a budget kernels of other streams may run
+  /// beside it: it takes a part of the GPU only, and a lane that comes to a unit first fetches it itself.
+  /// If the GPU holds the whole array then, they are told.
   void prefetch(const std::vector<PagedRange>& ranges, CUstream stream) const;
-  /// Makes units that lie in a range as a whole valid without a fetch, if they are absent: the caller
-  /// promises that kernels store all items of the ranges before they load one. What isn't stored is
-  /// arbitrary afterwards, on the GPU and, if its unit was stored to, in the host's memory.
+  /// Makes units that lie in a range as a whole valid without a fetch, if they are absent, and fetches
+  /// those at a range's ends that don't: the caller promises that kernels store all items of the ranges
+  /// before they load one. What isn't stored is arbitrary afterwards, on the GPU and, if its unit was
+  /// stored to, in the host's memory.
   ///
   /// Throws      UsageError if the host's array is read-only
   void will_overwrite(const std::vector<PagedRange>& ranges, CUstream stream) const;
-  /// Writes back what was stored.
+  /// Writes back what was stored to units that have a byte of a range.
   ///
   /// Throws      UsageError for an array of a file, which the CPU writes
-  void flush(CUstream stream) const;
+  void flush(const std::vector<PagedRange>& ranges, CUstream stream) const;
+  /// Reads ranges again, byte by byte, as far as the GPU holds them: the host's memory was changed.
+  ///
+  /// Throws      UsageError for an array of a file, whose memory nobody can change
+  void refresh(const std::vector<PagedRange>& ranges, CUstream stream) const;
 
   // The following members wait: all work that the device was given before is complete first, and
   // their own on return.
 
-  /// Writes back what was stored.
+  /// Writes back what was stored to units that have a byte of a range.
   ///
   /// Throws      of an array of a file also UsageError if the file has become shorter, and
   ///             std::system_error if it can't be written. What isn't written then is kept, and a
   ///             later call writes it.
-  void flush() const;
+  void flush(const std::vector<PagedRange>& ranges) const;
   /// Makes units absent that have a byte of a range; those of a file are read from it again.
   ///
   /// Throws      UsageError if one of them was stored to and not written back, unless `discard`; or
@@ -163,6 +169,11 @@ public:
 
 private:
   static constexpr CUstream kDefaultStream = nullptr;
+  /// Units that are to be valid, and how.
+  struct UnitsToMake {
+    paged::extent units;
+    paged::request how;
+  };
 
   template <typename... Arguments>
   void launch(CUstream stream, const char* name, std::uint64_t num_lanes,
@@ -178,20 +189,21 @@ private:
   void require_no_capture(CUstream stream) const;
   CUdeviceptr begin_settling(CUstream stream) const;
   void sweep(CUstream stream) const;
-  void make_valid(const std::vector<paged::extent>& units, paged::request how,
-                  CUstream stream) const;
-  void make_room(const std::vector<paged::extent>& units, CUstream stream) const;
+  void make_valid(const std::vector<UnitsToMake>& units, CUstream stream) const;
+  void make_room(const std::vector<UnitsToMake>& units, CUstream stream) const;
   std::vector<CUdeviceptr> views() const;
   bool budgeted() const noexcept { return options_.budget_bytes.has_value(); }
   std::uint64_t num_items() const noexcept { return source_.size_bytes / source_.item_bytes; }
   paged::extent units_of(const PagedRange& range) const noexcept;
   paged::extent whole_units_of(const PagedRange& range) const noexcept;
   PagedRange bytes_of(const paged::extent& units) const noexcept;
-  void write_back(CUstream stream) const;
+  std::vector<paged::extent> units_of(const std::vector<PagedRange>& ranges) const;
+  PagedRange all() const noexcept { return {0, source_.size_bytes}; }
+  void write_back(const std::vector<paged::extent>& units, CUstream stream) const;
   bool keeps_changes() const noexcept { return map_.changed != nullptr; }
   std::vector<std::uint32_t> stored_words() const;
   void note_stored() const;
-  void write_file() const;
+  void write_file(const std::vector<paged::extent>& units) const;
   void read_file_again(const std::vector<PagedRange>& ranges) const;
   void require_writable(const char* what) const;
   void require_items(const PagedIndices& indices) const;
@@ -205,8 +217,8 @@ private:
 
   Context context_;
   Kernels kernels_;
+  PagedOptions options_;  ///< checked before the source, for which they are asked
   PagedSource source_;
-  PagedOptions options_;
   HostRegistration host_;
   DeviceBuffer items_, maps_;
   budgeted_map map_;

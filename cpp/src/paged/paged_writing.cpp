@@ -39,23 +39,24 @@ paged::extent next_run(const std::vector<std::uint32_t>& words, std::uint64_t un
 
 }  // namespace
 
-void PagedMemory::flush(CUstream stream) const {
+void PagedMemory::flush(const std::vector<PagedRange>& ranges, CUstream stream) const {
   require_writable("flush");
   if (source_.file)
     throw UsageError(
         "an array of a file can't be flushed in a stream, because the CPU writes the file: call "
         "flush() without a stream when the kernels that store were launched");
-  write_back(stream);
+  write_back(units_of(ranges), stream);
 }
 
-void PagedMemory::flush() const {
+void PagedMemory::flush(const std::vector<PagedRange>& ranges) const {
   const std::scoped_lock lock(working_);
   require_writable("flush");
   await_device();
   if (source_.file) note_stored();
-  write_back(kDefaultStream);
+  const std::vector<paged::extent> units = units_of(ranges);
+  write_back(units, kDefaultStream);
   await(kDefaultStream);
-  if (source_.file) write_file();
+  if (source_.file) write_file(units);
 }
 
 /// The units that were stored to and not written back.
@@ -85,13 +86,15 @@ PagedRange PagedMemory::bytes_of(const paged::extent& units) const noexcept {
   return {begin - map_.first_byte, end - map_.first_byte};
 }
 
-void PagedMemory::write_file() const {
-  const std::uint64_t num_units = map_.num_units();
-  paged::extent run = next_run(unwritten_, 0, num_units);
-  if (run.begin < num_units) source_.file->require_whole();
-  for (; run.begin < num_units; run = next_run(unwritten_, run.end, num_units)) {
-    source_.file->write(static_cast<const std::byte*>(source_.memory), bytes_of(run));
-    clear_bits(unwritten_, run);
+void PagedMemory::write_file(const std::vector<paged::extent>& units) const {
+  if (unwritten_.empty()) return;
+  for (const auto& [begin, end] : units) {
+    paged::extent run = next_run(unwritten_, begin, end);
+    if (run.begin < end) source_.file->require_whole();
+    for (; run.begin < end; run = next_run(unwritten_, run.end, end)) {
+      source_.file->write(static_cast<const std::byte*>(source_.memory), bytes_of(run));
+      clear_bits(unwritten_, run);
+    }
   }
 }
 

@@ -44,6 +44,7 @@ const NamedWay kWays[] = {
     {"paged", PagingWay::paged, {}},
     {"paged, outputs promised", PagingWay::promised, {}},
     {"prefetched beside kernels", PagingWay::prefetched, {}},
+    {"prefetched before kernels", PagingWay::prefetched_first, {}},
     {"prefetched, with a budget", PagingWay::prefetched, {1024, 8192}},
     {"outputs promised, with a budget", PagingWay::promised, {1024, 8192}},
     {"paged by 64 KiB", PagingWay::paged, {65536, {}}},

@@ -322,6 +322,7 @@ budgeted_map Addresses::map(const Scenario& scenario) const {
   map.used = at(kUsed);
   map.named = at(kNamed);
   map.all_settled = at(kAllSettled);
+  map.whole = at(kWhole);
   map.doublings = scenario.policy.kind == pages::PolicyKind::adaptive ? at(kDoublings) : nullptr;
   map.policy = scenario.policy;
   if (scenario.notes_changes) map.changed = at(kChanged);
@@ -342,8 +343,9 @@ std::uint32_t Machine::make(const Operation& operation) const {
 }
 
 Machine::word Machine::acquire(const word* at) const {
-  const Kind kind = defect_ == Defect::check_without_acquire ? Kind::relaxed : Kind::acquire;
-  return make({kind, cell_of(at)});
+  const bool forgotten = defect_ == Defect::check_without_acquire ||
+                         (defect_ == Defect::told_without_acquire && cell_of(at) == kWhole);
+  return make({forgotten ? Kind::relaxed : Kind::acquire, cell_of(at)});
 }
 
 Machine::word Machine::or_relaxed(word* at, word bits) const {

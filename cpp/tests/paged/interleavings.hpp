@@ -19,6 +19,7 @@
 #include <vector>
 
 #include <isthmus/budgeted_array.cuh>
+#include <isthmus/held_array.cuh>
 
 #include "paged_host.cuh"
 
@@ -48,7 +49,8 @@ enum class Defect {
   evict_without_sending,  ///< what was stored to an evicted unit isn't written back
   free_a_frame_twice,     ///< two warps that sweep don't notice each other
   forget_a_change,        ///< that the host's memory was stored to isn't noted
-  know_too_much           ///< who has waited for a unit takes all others for valid
+  know_too_much,          ///< who has waited for a unit takes all others for valid
+  told_without_acquire    ///< who is told that all is held isn't ordered after who found it
 };
 
 /// Atomic operations on words, then plain accesses to words, then those of items.
@@ -93,7 +95,7 @@ struct Accesses {
 /// The words: maps of all arrays and of budgeted ones, then the clock's numbers.
 inline constexpr std::size_t kValid = 0, kBusy = 1, kDirty = 2, kSettled = 3, kInPlace = 4,
                              kUsed = 5, kNamed = 6, kAllSettled = 7, kDoublings = 8, kChanged = 9,
-                             kFrameOf = 10, kUnitIn = kFrameOf + kNumUnits,
+                             kWhole = 10, kFrameOf = 11, kUnitIn = kFrameOf + kNumUnits,
                              kFreeFrames = kUnitIn + kNumUnits, kClock = kFreeFrames + kNumUnits,
                              kNumClock = sizeof(budgeted_clock) / sizeof(paged::number),
                              kNumWords = kClock + kNumClock;
@@ -143,6 +145,7 @@ public:
   static void note_in_place(const void*, number) {}
 
   word settled(const word* at) const { return plain(at); }
+  static word glance(const word*) { return 0; }  // as old as it may be
   word acquire(const word* at) const;
   template <typename Value>
   Value relaxed(const Value* at) const {
@@ -194,6 +197,7 @@ private:
 
 using Array = paged_array<Item, Machine>;
 using BudgetedArray = budgeted_array<Item, Machine>;
+using HeldArray = held_array<Item, Machine>;
 
 /// What a warp is given.
 struct Warp {
@@ -202,6 +206,10 @@ struct Warp {
 
   Array array() const { return Array(map, machine); }
   BudgetedArray budgeted() const { return BudgetedArray(map, machine); }
+  HeldArray held() const {
+    const paged_map& same = map;
+    return HeldArray(same, machine);
+  }
 };
 /// What a warp does; what it loads, it returns.
 using Program = std::function<std::vector<std::uint32_t>(const Warp&)>;

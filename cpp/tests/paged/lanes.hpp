@@ -151,6 +151,7 @@ public:
   void sync(lanes mask) const { warp_->exchange(mask, lane_, "sync", 0); }
 
   static word settled(const word* at) { return *at; }
+  static word glance(const word* at) { return relaxed(at); }
   word await(lanes mask, bool missing, const word* at, word bit) const {
     while (missing && (acquire(at) & bit) == 0) std::this_thread::yield();
     const word held = missing ? acquire(at) : 0;

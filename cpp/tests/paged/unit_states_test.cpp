@@ -37,6 +37,26 @@ Program overwrites(std::size_t unit, std::uint32_t value) {
   };
 }
 
+/// As isthmus_paged_settle, beside other warps.
+Program concludes() {
+  return [](const Warp& warp) {
+    if (warp.machine.acquire(warp.map.valid) == 7) warp.machine.or_release(warp.map.whole, 1);
+    return Values{};
+  };
+}
+
+/// Stores to an item and loads it and another one, without a look at units if all are valid by then.
+Program stores_if_held(std::size_t item, std::uint32_t value, std::size_t other) {
+  return [=](const Warp& warp) {
+    const auto use = [&](auto array) {
+      array.store(item, {value});
+      return Values{array.load(item).value, array.load(other).value};
+    };
+    const paged_map& map = warp.map;
+    return holds_all(map, warp.machine) ? use(warp.held()) : use(warp.array());
+  };
+}
+
 /// Every interleaving is right, and at least one ends.
 void expect_right(const Scenario& scenario) {
   const Outcome outcome = explore(scenario);
@@ -108,6 +128,21 @@ TEST(UnitStates, UnitsThatWereValidBeforeTheLaunchAreNotFetched) {
   }
 }
 
+TEST(UnitStates, AWarpThatIsToldThatAllIsHeldSeesWhatOthersHaveFetchedAndLosesNoStore) {
+  expect_right({.launches = {{.warps = {loads({0, 2, 4}), concludes(), stores_if_held(1, 7, 5)},
+                              .loaded = {{100, 102, 104}, {}, {7, 105}}}},
+                .host_after = {100, 7, 102, 103, 104, 105}});
+}
+
+TEST(UnitStates, AWarpIsToldOfAllThatWasHeldBeforeAndOfNoLess) {
+  for (const std::uint32_t before : {7U, 3U})
+    expect_right(
+        {.launches = {{.warps = {concludes(), stores_if_held(1, 7, 5)}, .loaded = {{}, {7, 105}}}},
+         .valid_before = before,
+         .all_settled = before == 7,
+         .host_after = {100, 7, 102, 103, 104, 105}});
+}
+
 // The exploration sees what is wrong: else it would show nothing.
 
 class Defects : public testing::TestWithParam<std::pair<Defect, const char*>> {};
@@ -128,6 +163,15 @@ INSTANTIATE_TEST_SUITE_P(
                     std::pair{Defect::publish_before_fetch, "a warp loaded what isn't there"},
                     std::pair{Defect::everybody_wins, "the host hasn't what was stored"},
                     std::pair{Defect::nobody_publishes, "all warps that haven't ended wait"}));
+
+// Nothing else races, so this also shows that a warp is told.
+TEST(UnitStates, AWarpThatIsToldWithoutAnAcquireIsFound) {
+  const Scenario scenario{
+      .launches = {{.warps = {loads({0, 2, 4}), concludes(), stores_if_held(1, 7, 5)},
+                    .loaded = {{100, 102, 104}, {}, {7, 105}}}},
+      .host_after = {100, 7, 102, 103, 104, 105}};
+  EXPECT_TRUE(explore(scenario, Defect::told_without_acquire).failures.contains("a race"));
+}
 
 TEST(UnitStates, AWarpThatTakesUnitsForValidWhichItHasNotSeenIsFound) {
   const Scenario scenario{

@@ -3,32 +3,28 @@
 import math
 from contextlib import nullcontext
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from isthmus import _native
-from isthmus.arrays.device_array import DeviceArray
 from isthmus.arrays.ordinals import ordinal_of
 from isthmus.errors import DriverError, UsageError
-from isthmus.paged.given import Ranges, byte_ranges_of, gap_bytes_of, index_of, number_of
+from isthmus.paged.built_in import BuiltIn
+from isthmus.paged.given import Ranges, byte_ranges_of, gap_bytes_of, number_of
 from isthmus.paged.kernels import kernels_of
-from isthmus.paged.native_numbers import handle_of, reduction_of
+from isthmus.paged.native_numbers import handle_of
 from isthmus.paged.operands import Operands
 from isthmus.paged.source import budget_of, source_of, unit_bytes_of
 from isthmus.windows.opening import default_windows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
-    from isthmus.arrays.accepted import ArrayLike, StreamLike
+    from isthmus.arrays.accepted import StreamLike
 
 PagedStats = _native.PagedStats
 
-Reduction = Literal["sum", "min", "max"]
 
-
-class PagedArray:
+class PagedArray(BuiltIn):
     """
     An array in host memory, or in a file, of which the GPU holds the parts that its kernels touch.
 
@@ -44,7 +40,7 @@ class PagedArray:
 
     The host's memory is pinned as long as the array is open, if it isn't already, and so are the
     other bytes of its first and last page. It is kept until then. While a unit is held, the GPU
-    doesn't see what the CPU changes in it: call `invalidate()` after a change.
+    doesn't see what the CPU changes in it: call `refresh()` or `invalidate()` after a change.
 
     A file's bytes are read into pinned memory when the array is made. So the machine needs memory
     for all of them. What was stored reaches the file by `flush()` and `close()`, unit by unit; a
@@ -148,94 +144,13 @@ class PagedArray:
             raise UsageError("this paged array was closed")
         return self._memory
 
-    def gather(self, indices: "ArrayLike | list[int]") -> DeviceArray:
-        """
-        Read items: `result[i] = array[indices[i]]`. Complete on return.
-
-        Runs in the legacy default stream, after the work on `indices`.
-
-        Args:
-            indices: int32 or int64, from 0, of any shape: in GPU memory (PyTorch, CuPy ...), a
-                NumPy array or a list, which is uploaded.
-
-        Returns:
-            The items, in GPU memory, in the shape of `indices`. Every library takes it.
-
-        Raises:
-            UsageError: An index isn't of an item: the message names it. Nothing was fetched.
-            OutOfDeviceMemory: The result doesn't fit.
-        """
-        memory = self._open
-        wanted = self._operands.indices(indices)
-        result = DeviceArray(self._context, wanted.shape, self.dtype, self.device)
-        memory.gather(wanted.pointer, wanted.item_bytes, wanted.count, result.pointer)
-        return result
-
-    def scatter(
-        self, indices: "ArrayLike | list[int]", values: "ArrayLike | Sequence[complex] | complex"
-    ) -> None:
-        """
-        Store items: `array[indices[i]] = values[i]`. Complete on return; `flush()` writes back.
-
-        Of several values for one index any may be stored.
-
-        Args:
-            indices: As for `gather`.
-            values: As many, of the array's type, in GPU memory or not; or a number.
-
-        Raises:
-            UsageError: An index isn't of an item, the numbers differ, or the host's array is
-                read-only. Nothing was stored.
-        """
-        memory = self._open
-        wanted = self._operands.indices(indices)
-        given = self._operands.values(values, self.dtype, wanted.count)
-        memory.scatter(wanted.pointer, wanted.item_bytes, wanted.count, given.pointer)
-
-    def write(self, values: "ArrayLike | Sequence[complex]", first: int = 0) -> None:
-        """
-        Store adjacent items. Complete on return. Units that are stored as a whole aren't fetched.
-
-        Args:
-            values: Of the array's type, in GPU memory or not.
-            first: The index of the first.
-
-        Raises:
-            UsageError: They don't lie in the array, or the host's array is read-only.
-        """
-        memory = self._open
-        given = self._operands.values(values, self.dtype, None)
-        memory.write(index_of("first", first), given.count, given.pointer)
-
-    def reduce(
-        self, operation: Reduction = "sum", first: int = 0, count: int | None = None
-    ) -> float | int:
-        """
-        Reduce adjacent items to one number. Complete on return.
-
-        Args:
-            operation: "sum", "min" or "max". A NaN gives NaN.
-            first: The index of the first.
-            count: How many, at least one; None is all that follow.
-
-        Returns:
-            Of floats a float, computed in double precision; of integers an integer, modulo 2**64.
-
-        Raises:
-            UsageError: The items are of another type than float32, float64, int32 and int64, don't
-                lie in the array, or there is no such operation.
-        """
-        kind, number = reduction_of(str(self.dtype), operation)
-        begin = index_of("first", first)
-        length = max(0, self.size - begin) if count is None else index_of("count", count)
-        return self._open.reduce(begin, length, kind, number)
-
     def prefetch(self, ranges: Ranges | None = None, stream: "StreamLike | None" = None) -> None:
         """
         Fetch ranges ahead of their use, as far as the GPU doesn't hold them.
 
         Kernels of another stream may run beside it, unless the array has a budget: a lane that
-        comes to a unit first fetches it itself. With a budget, other units make room, and what
+        comes to a unit first fetches it itself, and `isthmus::holds_all` becomes true for them when
+        the GPU holds the whole array. With a budget, other units make room, and what
         doesn't fit isn't fetched.
 
         Args:
@@ -245,8 +160,7 @@ class PagedArray:
         Raises:
             UsageError: A range isn't of items. Nothing was fetched.
         """
-        named = byte_ranges_of(ranges, self.size, self.dtype.itemsize)
-        self._open.prefetch(named, handle_of(stream))
+        self._open.prefetch(self._named(ranges), handle_of(stream))
 
     def will_overwrite(
         self, ranges: Ranges | None = None, stream: "StreamLike | None" = None
@@ -255,8 +169,9 @@ class PagedArray:
         Promise that kernels store all items of ranges before they load any of them.
 
         So these items aren't fetched when they are stored to: units that lie in a range as a whole
-        become valid as they are. An item that no kernel stores is arbitrary afterwards, on the GPU
-        and, if another one of its unit was stored, in the host's array after `flush()`.
+        become valid as they are. Those at its ends that have other items are fetched. An item that
+        no kernel stores is arbitrary afterwards, on the GPU and, if another one of its unit was
+        stored, in the host's array after `flush()`.
 
         With a budget, other units make room, and what doesn't fit is fetched as usual.
 
@@ -268,8 +183,7 @@ class PagedArray:
             UsageError: A range isn't of items, or the host's array is read-only. Nothing was
                 changed.
         """
-        named = byte_ranges_of(ranges, self.size, self.dtype.itemsize)
-        self._open.will_overwrite(named, handle_of(stream))
+        self._open.will_overwrite(self._named(ranges), handle_of(stream))
 
     def invalidate(self, ranges: Ranges | None = None, *, discard: bool = False) -> None:
         """
@@ -286,9 +200,30 @@ class PagedArray:
             UsageError: A range isn't of items; or what was stored would be lost; or the file has
                 become shorter. Nothing was changed. Or the file can't be read.
         """
-        self._open.invalidate(byte_ranges_of(ranges, self.size, self.dtype.itemsize), bool(discard))
+        self._open.invalidate(self._named(ranges), bool(discard))
 
-    def flush(self, stream: "StreamLike | None" = None) -> None:
+    def refresh(self, ranges: Ranges | None = None, stream: "StreamLike | None" = None) -> None:
+        """
+        Read ranges again, because the CPU has changed them, as far as the GPU holds them.
+
+        Item by item: other items of a unit stay, and so does what was stored to them. Units that
+        another stream is fetching are waited for. The call returns at once: until the stream is
+        complete, the CPU leaves these items as they are.
+
+        Call it right after the change. If a unit is written back between, by `flush()`, `close()`,
+        or, with a budget, by `argument()` and the built-in operations, the CPU's items are lost.
+
+        Args:
+            ranges: As for `prefetch`.
+            stream: As for `prefetch`. Kernels that use these items are ordered with it.
+
+        Raises:
+            UsageError: A range isn't of items; or the array is a file's, whose memory nobody else
+                can change. Nothing was read.
+        """
+        self._open.refresh(self._named(ranges), handle_of(stream))
+
+    def flush(self, stream: "StreamLike | None" = None, ranges: Ranges | None = None) -> None:
         """
         Write back what was stored.
 
@@ -299,23 +234,28 @@ class PagedArray:
             stream: None: after all work that the GPU was given before; complete on return. Else in
                 this stream: the caller orders it after the kernels that store, and reads the host's
                 array when the stream is complete. Not of a file.
+            ranges: As for `prefetch`: units that have an item of one.
 
         Raises:
-            UsageError: The host's array is read-only; the file has become shorter; or a stream
-                is given and there is a file, which the CPU writes.
+            UsageError: The host's array is read-only; the file has become shorter; a range isn't of
+                items; or a stream is given and there is a file, which the CPU writes.
             WriteError: The file can't be written: the disk is full, for instance. A part may be
                 written. What isn't is kept, and the next call writes it; so it is if the file has
                 become shorter.
         """
+        named = self._named(ranges)
         if stream is None:
-            self._write_back(self._open)
+            self._write_back(self._open, named)
         else:
-            self._open.flush(handle_of(stream))
+            self._open.flush(named, handle_of(stream))
 
-    def _write_back(self, memory: _native.PagedMemory) -> None:
+    def _named(self, ranges: Ranges | None) -> list[tuple[int, int]]:
+        return byte_ranges_of(ranges, self.size, self.dtype.itemsize)
+
+    def _write_back(self, memory: _native.PagedMemory, ranges: list[tuple[int, int]]) -> None:
         file = self._source.file
         with file.writing() if file else nullcontext():
-            memory.flush_and_wait()
+            memory.flush_and_wait(ranges)
 
     def stats(self) -> PagedStats:
         """
@@ -365,7 +305,7 @@ class PagedArray:
         """
         if self._memory is not None and not self._source.read_only:
             try:
-                self._write_back(self._memory)
+                self._write_back(self._memory, self._named(None))
             except DriverError:
                 self._let_go()
                 raise

@@ -18,13 +18,14 @@ _HEADERS = (
     "paged_machine.cuh",
     "paged_policy.cuh",
     "paged_array.cuh",
+    "held_array.cuh",
     "budgeted_array.cuh",
 )
 
 
 def paged_header() -> str:
     """
-    Give the text of `isthmus/budgeted_array.cuh` and of what it includes, `paged_array.cuh`.
+    Give the text of `isthmus/paged_array.cuh`, `held_array.cuh` and `budgeted_array.cuh`.
 
     To be put before the code of your own kernel. It needs no other file, and works with NVRTC
     (CuPy's `RawModule`) and nvcc.

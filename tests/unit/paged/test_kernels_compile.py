@@ -37,6 +37,8 @@ def test_the_documents_have_a_kernel() -> None:
         pytest.param("ISTHMUS_PAGED_CHECKED", marks=pytest.mark.long),
         pytest.param("ISTHMUS_PAGED_COUNTED", marks=pytest.mark.long),
         "ISTHMUS_TEST_BUDGETED",
+        "ISTHMUS_TEST_HELD",
+        pytest.param("ISTHMUS_HELD", marks=pytest.mark.long),
     ],
 )
 @pytest.mark.parametrize(

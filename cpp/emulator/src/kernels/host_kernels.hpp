@@ -18,6 +18,7 @@
 #define __host__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
+#define __grid_constant__
 #define __shared__ static thread_local  // kernels run concurrently, each in a thread
 
 using std::int32_t;

@@ -12,20 +12,21 @@
 namespace isthmus::measure {
 
 enum class PagingWay {
-  ideal,          ///< all data is on the device before
-  copies,         ///< the program's own copies to the device, without its kernels
-  programmer,     ///< its own copies, one after the other, and its kernels: as it was written
-  paged,          ///< nothing is copied: its memory is a paged array
-  promised,       ///< the same; it says first what kernels fill: PagedMemory::will_overwrite()
-  prefetched,     ///< the same; what it would copy is prefetched meanwhile, in a stream of its own
-  managed,        ///< managed memory on the host, which moves when kernels touch it
-  managed_hints,  ///< prefetched where the program copies; what the host touches stays there
-  zero_copy,      ///< kernels access pinned memory in place
+  ideal,       ///< all data is on the device before
+  copies,      ///< the program's own copies to the device, without its kernels
+  programmer,  ///< its own copies, one after the other, and its kernels: as it was written
+  paged,       ///< nothing is copied: its memory is a paged array
+  promised,    ///< the same; it says first what kernels fill: PagedMemory::will_overwrite()
+  prefetched,  ///< the same; what it would copy is prefetched meanwhile, in a stream of its own
+  prefetched_first,  ///< the same, before its first kernel, in their stream
+  managed,           ///< managed memory on the host, which moves when kernels touch it
+  managed_hints,     ///< prefetched where the program copies; what the host touches stays there
+  zero_copy,         ///< kernels access pinned memory in place
 };
 
 struct PagingOptions {
   PagingWay way = PagingWay::ideal;
-  PagedOptions paged;  ///< for PagingWay::paged, promised and prefetched
+  PagedOptions paged;  ///< for PagingWay::paged, promised, prefetched and prefetched_first
   Stopping stopping;
 };
 

@@ -97,22 +97,19 @@ public:
   void prepare() override {
     paged_.invalidate({{0, place_.host.size_bytes()}}, true);
     restore(place_.host.data());
-    clean_ = true;
     begun_ = false;
   }
-  void read(const Part& /*part*/) override { write_back(); }
+  void read(const Part& part) override { write_back(part); }
   void write(const Part& part, std::span<const std::byte> bytes) override {
-    if (!clean_) write_back();
     std::copy(bytes.begin(), bytes.end(), place_.host.data() + part.first);
-    paged_.invalidate({{part.first, part.first + part.size_bytes}}, true);
+    paged_.refresh(ranges_of({part}), place_.stream.handle());
   }
   HeapArgument heap() override {
-    clean_ = false;
     if (!std::exchange(begun_, true)) begin();
     return {kernels_, paged_.settle(place_.stream.handle())};
   }
   std::span<const std::byte> finish() override {
-    write_back();
+    write_back({0, place_.host.size_bytes()});
     return {place_.host.data(), place_.host.size_bytes()};
   }
 
@@ -120,8 +117,9 @@ private:
   void begin() {
     if (way_ == PagingWay::paged) return;
     paged_.will_overwrite(ranges_of(place_.run.filled()), place_.stream.handle());
-    if (way_ == PagingWay::prefetched)
-      paged_.prefetch(ranges_of(place_.run.uploaded()), beside_.handle());
+    if (way_ == PagingWay::promised || place_.run.uploaded().empty()) return;
+    const Stream& stream = way_ == PagingWay::prefetched ? beside_ : place_.stream;
+    paged_.prefetch(ranges_of(place_.run.uploaded()), stream.handle());
   }
   static std::vector<PagedRange> ranges_of(const std::vector<Part>& parts) {
     std::vector<PagedRange> ranges;
@@ -129,16 +127,14 @@ private:
     for (const Part& part : parts) ranges.push_back({part.first, part.first + part.size_bytes});
     return ranges;
   }
-  void write_back() {
-    paged_.flush(place_.stream.handle());
+  void write_back(const Part& part) {
+    paged_.flush(ranges_of({part}), place_.stream.handle());
     place_.stream.synchronize();
-    clean_ = true;
   }
 
   PagingWay way_;
   const char* kernels_;
   bool begun_ = false;  ///< a kernel has run since prepare()
-  bool clean_ = true;   ///< no kernel has run since what was stored was written back
   PagedMemory paged_;
   Stream beside_;
 };
@@ -232,6 +228,7 @@ std::unique_ptr<WayOfPaging> make_way(const PagingPlace& place, const PagingOpti
     case PagingWay::paged:
     case PagingWay::promised:
     case PagingWay::prefetched:
+    case PagingWay::prefetched_first:
       return std::make_unique<PagedHeap>(place, options);
     case PagingWay::managed:
       return std::make_unique<Managed>(place, false);

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from isthmus import _native
 
 _PAGED = "paged"
-_OF_ITS_OWN = frozenset({PagingWay.PROMISED, PagingWay.PREFETCHED})
+_OF_ITS_OWN = frozenset({PagingWay.PROMISED, PagingWay.PREFETCHED, PagingWay.PREFETCHED_FIRST})
 _POLICIES = PAGED - {PagingWay.READ_THROUGH} - _OF_ITS_OWN
 
 

@@ -34,6 +34,7 @@ class PagingWay(StrEnum):
     READ_THROUGH = "read_through"
     PROMISED = "promised"
     PREFETCHED = "prefetched"
+    PREFETCHED_FIRST = "prefetched_first"
     MANAGED = "managed"
     MANAGED_HINTS = "managed_hints"
     ZERO_COPY = "zero_copy"
@@ -50,6 +51,7 @@ PAGED = frozenset(
         PagingWay.READ_THROUGH,
         PagingWay.PROMISED,
         PagingWay.PREFETCHED,
+        PagingWay.PREFETCHED_FIRST,
     }
 )
 _MANAGED = frozenset({PagingWay.MANAGED, PagingWay.MANAGED_HINTS})

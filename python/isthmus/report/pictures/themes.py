@@ -45,6 +45,7 @@ _PROGRAM_WAYS = {
     "read_through": "paged, nothing held",
     "promised": "paged: units, promised",
     "prefetched": "paged: prefetched, promised",
+    "prefetched_first": "paged: prefetched before, promised",
 }
 _METRICS = {
     "api_return": "until the call returns",

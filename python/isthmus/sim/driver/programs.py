@@ -91,7 +91,7 @@ class _PagedKernels:
 
 
 # By load alone; by span, and by load 1.22. Source: benchmarks/paging/h100/warm.json.
-_UNITS_ALONE = _PagedKernels(32, {"lib": 24, "cp": 40}, 1.03)
+_UNITS_ALONE = _PagedKernels(32, {"lib": 24, "cp": 48}, 1.03)
 _BY_POLICY = _PagedKernels(24, {"wp": 32, "nn": 12}, 1.21)
 # Nothing is fetched, and stores in place wait for nothing.
 _IN_PLACE = _PagedKernels(24, {"wp": 32, "nn": 28}, 1)
