@@ -32,6 +32,8 @@ TOPICS = {
 }
 # Where the docstring is, if not where the package imports it from.
 ELSEWHERE = {"Window": "isthmus._native.Window", "errors": "isthmus.errors"}
+# What has members in a class that the package doesn't offer.
+DERIVED = {"PagedArray"}
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
 
 
@@ -61,6 +63,8 @@ def reference() -> str:
             lines += ["", f"# {topic}"]
         for name in names:
             lines += ["", f"::: {ELSEWHERE.get(name, f'isthmus.{name}')}"]
+            if name in DERIVED:
+                lines += ["    options:", "      inherited_members: true"]
     return "\n".join(lines) + "\n"
 
 

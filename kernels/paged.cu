@@ -35,7 +35,7 @@ extern "C" __global__ void isthmus_paged_conclude(const isthmus::paged_map* map)
 }
 
 /// Lets later launches know without any order what is valid now, and others if all is. What one block
-/// finds doesn't hang on others: graphs may run it twice at once.
+/// finds doesn't depend on others: graphs may run it twice at once.
 ///
 /// all_settled  becomes not 0 if all units are valid; isthmus_paged_invalidate makes it 0 again
 extern "C" __global__ void isthmus_paged_settle(const isthmus::paged_map* map, uint32_t* settled,
