@@ -163,7 +163,11 @@ void bind_units(nb::class_<SharedPaged>& paged) {
           },
           "ranges"_a, "stream"_a,
           nb::sig("def will_overwrite(self, ranges: Sequence[tuple[int, int]], stream: int) -> "
-                  "None"))
+                  "None"));
+}
+
+void bind_changes(nb::class_<SharedPaged>& paged) {
+  paged
       .def(
           "flush",
           [](const SharedPaged& self, const nb::sequence& pairs, std::uintptr_t stream) {
@@ -241,5 +245,6 @@ void bind_paged(nb::module_& m) {
           "device_bytes", [](const SharedPaged& self) { return memory_of(self).device_bytes(); },
           "Of device memory: the items and the maps.");
   bind_units(paged);
+  bind_changes(paged);
   bind_operations(paged);
 }
