@@ -48,6 +48,16 @@ CUstream stream_of(std::uintptr_t handle) { return reinterpret_cast<CUstream>(ha
 
 const PagedMemory& memory_of(const SharedPaged& paged) { return **paged; }
 
+using OnRanges = void (PagedMemory::*)(const std::vector<PagedRange>&, CUstream) const;
+
+/// Calls a member that works on ranges in a stream.
+template <OnRanges Member>
+void on_ranges(const SharedPaged& self, const nb::sequence& pairs, std::uintptr_t stream) {
+  const std::vector<PagedRange> ranges = ranges_of(pairs);
+  const GilReleased released;
+  (memory_of(self).*Member)(ranges, stream_of(stream));
+}
+
 void bind_stats(nb::module_& m) {
   nb::class_<PagedStats>(m, "PagedStats", "Counts of a paged array's units.")
       .def_ro("unit_bytes", &PagedStats::unit_bytes,
@@ -145,38 +155,13 @@ void bind_units(nb::class_<SharedPaged>& paged) {
             return memory_of(self).settle(stream_of(stream));
           },
           "stream"_a, Release(), "Give a kernel's argument: the address of its paged_map.")
-      .def(
-          "prefetch",
-          [](const SharedPaged& self, const nb::sequence& pairs, std::uintptr_t stream) {
-            const std::vector<PagedRange> ranges = ranges_of(pairs);
-            const GilReleased released;
-            memory_of(self).prefetch(ranges, stream_of(stream));
-          },
-          "ranges"_a, "stream"_a,
-          nb::sig("def prefetch(self, ranges: Sequence[tuple[int, int]], stream: int) -> None"))
-      .def(
-          "will_overwrite",
-          [](const SharedPaged& self, const nb::sequence& pairs, std::uintptr_t stream) {
-            const std::vector<PagedRange> ranges = ranges_of(pairs);
-            const GilReleased released;
-            memory_of(self).will_overwrite(ranges, stream_of(stream));
-          },
-          "ranges"_a, "stream"_a,
-          nb::sig("def will_overwrite(self, ranges: Sequence[tuple[int, int]], stream: int) -> "
-                  "None"));
-}
-
-void bind_changes(nb::class_<SharedPaged>& paged) {
-  paged
-      .def(
-          "flush",
-          [](const SharedPaged& self, const nb::sequence& pairs, std::uintptr_t stream) {
-            const std::vector<PagedRange> ranges = ranges_of(pairs);
-            const GilReleased released;
-            memory_of(self).flush(ranges, stream_of(stream));
-          },
-          "ranges"_a, "stream"_a,
-          nb::sig("def flush(self, ranges: Sequence[tuple[int, int]], stream: int) -> None"))
+      .def("prefetch", &on_ranges<&PagedMemory::prefetch>, "ranges"_a, "stream"_a,
+           nb::sig("def prefetch(self, ranges: Sequence[tuple[int, int]], stream: int) -> None"))
+      .def("will_overwrite", &on_ranges<&PagedMemory::will_overwrite>, "ranges"_a, "stream"_a,
+           nb::sig("def will_overwrite(self, ranges: Sequence[tuple[int, int]], stream: int) -> "
+                   "None"))
+      .def("flush", &on_ranges<&PagedMemory::flush>, "ranges"_a, "stream"_a,
+           nb::sig("def flush(self, ranges: Sequence[tuple[int, int]], stream: int) -> None"))
       .def(
           "flush_and_wait",
           [](const SharedPaged& self, const nb::sequence& pairs) {
@@ -186,15 +171,8 @@ void bind_changes(nb::class_<SharedPaged>& paged) {
           },
           "ranges"_a,
           nb::sig("def flush_and_wait(self, ranges: Sequence[tuple[int, int]]) -> None"))
-      .def(
-          "refresh",
-          [](const SharedPaged& self, const nb::sequence& pairs, std::uintptr_t stream) {
-            const std::vector<PagedRange> ranges = ranges_of(pairs);
-            const GilReleased released;
-            memory_of(self).refresh(ranges, stream_of(stream));
-          },
-          "ranges"_a, "stream"_a,
-          nb::sig("def refresh(self, ranges: Sequence[tuple[int, int]], stream: int) -> None"))
+      .def("refresh", &on_ranges<&PagedMemory::refresh>, "ranges"_a, "stream"_a,
+           nb::sig("def refresh(self, ranges: Sequence[tuple[int, int]], stream: int) -> None"))
       .def(
           "invalidate",
           [](const SharedPaged& self, const nb::sequence& pairs, bool discard) {
@@ -245,6 +223,5 @@ void bind_paged(nb::module_& m) {
           "device_bytes", [](const SharedPaged& self) { return memory_of(self).device_bytes(); },
           "Of device memory: the items and the maps.");
   bind_units(paged);
-  bind_changes(paged);
   bind_operations(paged);
 }

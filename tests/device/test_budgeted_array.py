@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import isthmus
+from copies import on_host
 from fakes.cuda_calls import Cuda
 from isthmus.errors import UsageError
 from program import run_process
@@ -18,12 +19,6 @@ pytestmark = [pytest.mark.native, pytest.mark.usefixtures("default_driver")]
 
 Array = NDArray[Any]
 _GLOBAL = 0
-
-
-def on_host(array: isthmus.DeviceArray) -> Array:
-    back = np.empty(array.shape, array.dtype)
-    isthmus.copy(back, array)
-    return back
 
 
 def counted(size: int, dtype: str = "float32") -> Array:

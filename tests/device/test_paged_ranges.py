@@ -7,16 +7,11 @@ import pytest
 from numpy.typing import NDArray
 
 import isthmus
+from copies import on_host
 
 pytestmark = [pytest.mark.native, pytest.mark.usefixtures("default_driver")]
 
 Array = NDArray[Any]
-
-
-def on_host(array: isthmus.DeviceArray) -> Array:
-    back = np.empty(array.shape, array.dtype)
-    isthmus.copy(back, array)
-    return back
 
 
 def numbers(size: int, dtype: str) -> Array:

@@ -1,12 +1,12 @@
 """The pages of docs/concepts say what the records have that their pictures are drawn from."""
 
-import importlib.util
 import re
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from documents.scripts import script
 from documents.snippets import ROOT
 
 PAGES = ROOT / "docs" / "concepts"
@@ -18,12 +18,7 @@ _GIB = 1 << 30
 def drawing() -> ModuleType:
     """Load the script that draws the pictures."""
     pytest.importorskip("altair")
-    spec = importlib.util.spec_from_file_location("drawing", ROOT / "docs" / "draw_concepts.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("draw_concepts")
 
 
 def page(name: str) -> str:

@@ -1,26 +1,13 @@
 """The page of the reference lists all members of what the package offers."""
 
-import importlib.util
 from inspect import isfunction
-from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 import isthmus
+from documents.scripts import script
 
 pytestmark = pytest.mark.native
-
-_SITE = Path(__file__).parents[2] / "docs" / "build_site.py"
-
-
-def _builder() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("build_site", _SITE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def _has_methods_of_a_base(kind: type) -> bool:
@@ -34,7 +21,7 @@ def _has_methods_of_a_base(kind: type) -> bool:
 
 
 def test_methods_of_a_base_that_the_package_does_not_offer_are_asked_for() -> None:
-    builder = _builder()
+    builder = script("build_site")
     offered = {name: getattr(isthmus, name) for name in builder.public_names()}
     derived = {
         name
