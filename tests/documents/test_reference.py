@@ -21,8 +21,8 @@ def _has_methods_of_a_base(kind: type) -> bool:
 
 
 def test_methods_of_a_base_that_the_package_does_not_offer_are_asked_for() -> None:
-    builder = script("build_site")
-    offered = {name: getattr(isthmus, name) for name in builder.public_names()}
+    page = script("reference_page")
+    offered = {name: getattr(isthmus, name) for name in page.public_names()}
     derived = {
         name
         for name, kind in offered.items()
@@ -30,7 +30,7 @@ def test_methods_of_a_base_that_the_package_does_not_offer_are_asked_for() -> No
         and not issubclass(kind, Exception)
         and _has_methods_of_a_base(kind)
     }
-    assert derived == builder.DERIVED
+    assert derived == page.DERIVED
     assert "::: isthmus.PagedArray\n    options:\n      inherited_members: true" in (
-        builder.reference()
+        page.reference()
     )
