@@ -14,14 +14,6 @@
 #include "measure/paging/ways.hpp"
 
 namespace isthmus::measure {
-namespace {
-
-using workloads::HostRun;
-using workloads::Part;
-using Step = trace::HostStep;
-
-constexpr std::uint64_t kFirstAddress = workloads::Heap::kFirstAddress;
-
 /// "bfs_level", "paged" -> the file workload_bfs, and its isthmus_workload_bfs_level_paged.
 class FoundKernels {
 public:
@@ -39,6 +31,14 @@ private:
   Kernels kernels_;
   std::map<std::string, Kernel> found_;
 };
+
+namespace {
+
+using workloads::HostRun;
+using workloads::Part;
+using Step = trace::HostStep;
+
+constexpr std::uint64_t kFirstAddress = workloads::Heap::kFirstAddress;
 
 std::uint64_t total_bytes(const std::vector<Part>& parts) {
   std::uint64_t bytes = 0;

@@ -9,6 +9,23 @@
 #include "transfer/many/alike_copies.hpp"
 
 namespace isthmus::transfer {
+/// What the link takes for pinned memory.
+struct LinkCosts {
+  /// Long enough that only the link's speed counts.
+  static constexpr std::size_t kLongBytes = std::size_t{64} << 20U;
+
+  LinkCosts(const DevicePaths& device, Direction direction) {
+    shortest = device.seconds(CopyPath::driver, {direction, MemoryKind::pinned, 1});
+    const double whole =
+        device.seconds(CopyPath::driver, {direction, MemoryKind::pinned, kLongBytes});
+    per_byte = std::max(0.0, whole - shortest) / static_cast<double>(kLongBytes);
+  }
+  double of(std::size_t size_bytes) const { return per_byte * static_cast<double>(size_bytes); }
+
+  double shortest = 0;
+  double per_byte = 0;
+};
+
 namespace {
 
 // What a launch takes longer than the shortest copy by the driver, each until it is known to have
@@ -26,28 +43,11 @@ constexpr double kSecondsPerStagedByte = 1 / 14e9;
 // 116 us down. Source: benchmarks/frontdoor/h200/copies.json.
 constexpr double kSecondsPerFragmentUp = 1.4e-6;
 constexpr double kSecondsPerFragmentDown = 0.45e-6;
-// Long enough that only the link's speed counts.
-constexpr std::size_t kLongBytes = std::size_t{64} << 20U;
-
 bool is_direct(const Member& member) {
   const bool pinned = member.task.crossing.host_kind == MemoryKind::pinned;
   const bool read_late = member.task.uploads() && member.request.when == Return::source_free;
   return pinned && !read_late;
 }
-
-/// What the link takes for pinned memory.
-struct LinkCosts {
-  LinkCosts(const DevicePaths& device, Direction direction) {
-    shortest = device.seconds(CopyPath::driver, {direction, MemoryKind::pinned, 1});
-    const double whole =
-        device.seconds(CopyPath::driver, {direction, MemoryKind::pinned, kLongBytes});
-    per_byte = std::max(0.0, whole - shortest) / static_cast<double>(kLongBytes);
-  }
-  double of(std::size_t size_bytes) const { return per_byte * static_cast<double>(size_bytes); }
-
-  double shortest = 0;
-  double per_byte = 0;
-};
 
 /// Windows come first: they wait for the stream, which would include the other copies. Copies that
 /// the driver makes meanwhile come before those that keep the caller busy.

@@ -12,11 +12,6 @@
 #include "transfer/many/layouts.hpp"
 
 namespace isthmus::transfer {
-namespace {
-
-// The driver copies shorter rows one by one, each slower than the link.
-constexpr std::size_t kMinRowBytes = 512;
-
 /// One end, checked.
 struct StridedEnd {
   MemoryRange range;
@@ -25,6 +20,22 @@ struct StridedEnd {
 
   bool on_device() const noexcept { return is_on_device(range.kind); }
 };
+
+/// A copy between two layouts, checked.
+struct StridedTask {
+  StridedEnd target;
+  StridedEnd source;
+  int device = -1;
+
+  bool is_pageable() const noexcept {
+    return target.range.kind == MemoryKind::pageable || source.range.kind == MemoryKind::pageable;
+  }
+};
+
+namespace {
+
+// The driver copies shorter rows one by one, each slower than the link.
+constexpr std::size_t kMinRowBytes = 512;
 
 StridedEnd examine_end(const Driver& driver, const HostMemory& host_memory, const void* first,
                        const Layouts::Span& span, host::Access access, const char* role) {
@@ -52,17 +63,6 @@ void require_apart(const StridedEnd& target, const StridedEnd& source) {
     throw UsageError(
         "the memory of source and target of the copy overlaps; copy through a third buffer");
 }
-
-/// A copy between two layouts, checked.
-struct StridedTask {
-  StridedEnd target;
-  StridedEnd source;
-  int device = -1;
-
-  bool is_pageable() const noexcept {
-    return target.range.kind == MemoryKind::pageable || source.range.kind == MemoryKind::pageable;
-  }
-};
 
 StridedTask examine_strided(const Driver& driver, const HostMemory& host_memory,
                             const StridedCopy& copy, const Layouts& layouts) {
