@@ -23,7 +23,7 @@ TEST_P(EveryKernel, CompilesToMachineCode) {
   const Nvrtc nvrtc = Nvrtc::open();
   for (const KernelSource& source : kernel_sources()) {
     const std::string name = source.file_name;
-    // Twenty seconds for each architecture; tests/unit/sim compiles them for others, too.
+    // More than a minute for each architecture; tests/unit/sim compiles them for others, too.
     if (name.starts_with("workload_") && GetParam().major != 9) continue;
     const KernelImage image =
         nvrtc.compile(name.substr(0, name.find('.')), GetParam().major, GetParam().minor);

@@ -133,17 +133,18 @@ TEST(StreamCopies, ShareAnOddSizeAmongAnyNumberOfStreams) {
 }
 
 TEST(StreamCopies, AreNoQuickerThanOneEngineForAllOfThem) {
-  constexpr std::size_t kBytes = 16 * kMiB;
-  CopyBuffers buffers = pinned(kBytes);
+  constexpr std::size_t size_bytes = 16 * kMiB;
+  CopyBuffers buffers = pinned(size_bytes);
   const auto seconds = [&](std::size_t num_streams) {
-    return least(of(measure_stream_copies(buffers, nullptr,
-                                          {Direction::host_to_device, kBytes, num_streams, kQuick}),
-                    "copy_time"));
+    return least(
+        of(measure_stream_copies(buffers, nullptr,
+                                 {Direction::host_to_device, size_bytes, num_streams, kQuick}),
+           "copy_time"));
   };
   // An emulated engine is slower than its model while this machine is busy, and never quicker: two
   // of its times can't be compared, one and the model (the profile `small`) can.
   const bool emulated = test::driver().emulated();
-  const double one_engine = emulated ? static_cast<double>(kBytes) / 3e9 : 0.9 * seconds(1);
+  const double one_engine = emulated ? static_cast<double>(size_bytes) / 3e9 : 0.9 * seconds(1);
   EXPECT_GT(seconds(4), one_engine) << "slices ran at once on an engine that takes one";
 }
 
