@@ -7,8 +7,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings/bindings.hpp"
@@ -16,6 +19,7 @@
 #include "bindings/text.hpp"
 #include "bindings/unlocked.hpp"
 #include "device/kernel_sources.hpp"
+#include "host/memory/memory_map.hpp"
 #include "paged/paged_file.hpp"
 #include "paged/paged_memory.hpp"
 
@@ -32,7 +36,42 @@ using isthmus::PagedStats;
 
 namespace {
 
-using SharedPaged = Unlocked<std::unique_ptr<PagedMemory>>;
+/// A paged array that one thread may close while others call it. Called without the GIL: a call may
+/// wait for the device, and closing waits for calls.
+class OpenPaged {
+public:
+  explicit OpenPaged(std::unique_ptr<PagedMemory> memory) : memory_(std::move(memory)) {}
+
+  /// Calls use(memory). Nobody closes it meanwhile.
+  ///
+  /// Throws      UsageError if it was closed before
+  template <typename Use>
+  auto call(const Use& use) const {
+    const std::shared_lock lock(closing_);
+    if (memory_ == nullptr) throw isthmus::UsageError("this paged array was closed");
+    return use(*memory_);
+  }
+  /// Writes back what was stored, and ends the array. If that fails it goes on.
+  void close() {
+    const std::unique_lock lock(closing_);
+    if (memory_ == nullptr) return;
+    memory_->finish();
+    memory_.reset();
+  }
+  /// Ends the array, and loses what was stored and not written back.
+  void give_up() {
+    const std::unique_lock lock(closing_);
+    if (memory_ == nullptr) return;
+    memory_->give_up();
+    memory_.reset();
+  }
+
+private:
+  std::unique_ptr<PagedMemory> memory_;
+  mutable std::shared_mutex closing_;
+};
+
+using SharedPaged = Unlocked<std::unique_ptr<OpenPaged>>;
 struct SharedFile {
   std::shared_ptr<const PagedFile> file;
 };
@@ -46,7 +85,10 @@ std::vector<PagedRange> ranges_of(const nb::sequence& pairs) {
 
 CUstream stream_of(std::uintptr_t handle) { return reinterpret_cast<CUstream>(handle); }
 
-const PagedMemory& memory_of(const SharedPaged& paged) { return **paged; }
+template <typename Use>
+auto on_memory(const SharedPaged& paged, const Use& use) {
+  return (*paged)->call(use);
+}
 
 using OnRanges = void (PagedMemory::*)(const std::vector<PagedRange>&, CUstream) const;
 
@@ -55,7 +97,7 @@ template <OnRanges Member>
 void on_ranges(const SharedPaged& self, const nb::sequence& pairs, std::uintptr_t stream) {
   const std::vector<PagedRange> ranges = ranges_of(pairs);
   const GilReleased released;
-  (memory_of(self).*Member)(ranges, stream_of(stream));
+  on_memory(self, [&](const PagedMemory& memory) { (memory.*Member)(ranges, stream_of(stream)); });
 }
 
 void bind_stats(nb::module_& m) {
@@ -122,27 +164,34 @@ void bind_operations(nb::class_<SharedPaged>& paged) {
           "gather",
           [](const SharedPaged& self, std::uintptr_t indices, std::uint32_t index_bytes,
              std::uint64_t count, std::uintptr_t target) {
-            memory_of(self).gather({indices, index_bytes, count}, target);
+            on_memory(self, [&](const PagedMemory& memory) {
+              memory.gather({indices, index_bytes, count}, target);
+            });
           },
           "indices"_a, "index_bytes"_a, "count"_a, "target"_a, Release())
       .def(
           "scatter",
           [](const SharedPaged& self, std::uintptr_t indices, std::uint32_t index_bytes,
              std::uint64_t count, std::uintptr_t source) {
-            memory_of(self).scatter({indices, index_bytes, count}, source);
+            on_memory(self, [&](const PagedMemory& memory) {
+              memory.scatter({indices, index_bytes, count}, source);
+            });
           },
           "indices"_a, "index_bytes"_a, "count"_a, "source"_a, Release())
       .def(
           "write",
           [](const SharedPaged& self, std::uint64_t first, std::uint64_t count,
-             std::uintptr_t source) { memory_of(self).write(first, count, source); },
+             std::uintptr_t source) {
+            on_memory(self, [&](const PagedMemory& memory) { memory.write(first, count, source); });
+          },
           "first"_a, "count"_a, "source"_a, Release())
       .def(
           "reduce",
           [](const SharedPaged& self, std::uint64_t first, std::uint64_t count, std::uint32_t kind,
              std::uint32_t operation) {
-            return memory_of(self).reduce(first, count, PagedItemKind{kind},
-                                          PagedReduction{operation});
+            return on_memory(self, [&](const PagedMemory& memory) {
+              return memory.reduce(first, count, PagedItemKind{kind}, PagedReduction{operation});
+            });
           },
           "first"_a, "count"_a, "kind"_a, "operation"_a, Release());
 }
@@ -152,7 +201,8 @@ void bind_units(nb::class_<SharedPaged>& paged) {
       .def(
           "settle",
           [](const SharedPaged& self, std::uintptr_t stream) {
-            return memory_of(self).settle(stream_of(stream));
+            return on_memory(
+                self, [&](const PagedMemory& memory) { return memory.settle(stream_of(stream)); });
           },
           "stream"_a, Release(), "Give a kernel's argument: the address of its paged_map.")
       .def("prefetch", &on_ranges<&PagedMemory::prefetch>, "ranges"_a, "stream"_a,
@@ -167,7 +217,7 @@ void bind_units(nb::class_<SharedPaged>& paged) {
           [](const SharedPaged& self, const nb::sequence& pairs) {
             const std::vector<PagedRange> ranges = ranges_of(pairs);
             const GilReleased released;
-            memory_of(self).flush(ranges);
+            on_memory(self, [&](const PagedMemory& memory) { memory.flush(ranges); });
           },
           "ranges"_a,
           nb::sig("def flush_and_wait(self, ranges: Sequence[tuple[int, int]]) -> None"))
@@ -178,11 +228,21 @@ void bind_units(nb::class_<SharedPaged>& paged) {
           [](const SharedPaged& self, const nb::sequence& pairs, bool discard) {
             const std::vector<PagedRange> ranges = ranges_of(pairs);
             const GilReleased released;
-            memory_of(self).invalidate(ranges, discard);
+            on_memory(self, [&](const PagedMemory& memory) { memory.invalidate(ranges, discard); });
           },
           "ranges"_a, "discard"_a,
           nb::sig("def invalidate(self, ranges: Sequence[tuple[int, int]], discard: bool) -> None"))
-      .def("stats", [](const SharedPaged& self) { return memory_of(self).stats(); }, Release());
+      .def(
+          "stats",
+          [](const SharedPaged& self) {
+            return on_memory(self, [](const PagedMemory& memory) { return memory.stats(); });
+          },
+          Release());
+}
+
+bool is_of_shared_file(std::uintptr_t address) {
+  const auto mapping = isthmus::host::mapping_at(address);
+  return mapping && mapping->shared && mapping->has_file;
 }
 
 std::string kernel_header(const std::string& name) {
@@ -198,6 +258,10 @@ void bind_paged(nb::module_& m) {
   bind_file(m);
   m.def("kernel_header", &kernel_header, "name"_a,
         "The text of a header for kernels, such as \"isthmus/paged_array.cuh\".");
+  m.def(
+      "is_of_shared_file", &is_of_shared_file, "address"_a,
+      "Whether memory is a shared mapping of a file, of shared memory or of a device; False if the "
+      "kernel doesn't tell.");
   nb::class_<SharedPaged> paged(m, "PagedMemory", "The host's side of a paged array.");
   paged
       .def(
@@ -212,16 +276,26 @@ void bind_paged(nb::module_& m) {
                                               file == nullptr ? nullptr : file->file};
             const PagedOptions options{unit_bytes, budget_bytes, isthmus::paged_policy(policy),
                                        gap_bytes, max_ranges};
-            new (self)
-                SharedPaged(std::make_unique<PagedMemory>(*context, *kernels, source, options));
+            auto memory = std::make_unique<PagedMemory>(*context, *kernels, source, options);
+            new (self) SharedPaged(std::make_unique<OpenPaged>(std::move(memory)));
           },
           "context"_a, "kernels"_a, "pointer"_a, "size_bytes"_a, "item_bytes"_a, "read_only"_a,
           "unit_bytes"_a, "budget_bytes"_a.none(), "policy"_a, "gap_bytes"_a, "max_ranges"_a,
           "owner"_a, "file"_a.none(), nb::keep_alive<1, 13>(), Release(),
           "Flushes when it is destroyed: `owner` keeps the memory until then.")
       .def_prop_ro(
-          "device_bytes", [](const SharedPaged& self) { return memory_of(self).device_bytes(); },
-          "Of device memory: the items and the maps.");
+          "device_bytes",
+          [](const SharedPaged& self) {
+            return on_memory(self, [](const PagedMemory& memory) { return memory.device_bytes(); });
+          },
+          Release(), "Of device memory: the items and the maps.")
+      .def(
+          "close", [](const SharedPaged& self) { (*self)->close(); }, Release(),
+          "Write back what was stored, and end the array when no other thread uses it. If that "
+          "fails the array goes on.")
+      .def(
+          "give_up", [](const SharedPaged& self) { (*self)->give_up(); }, Release(),
+          "End the array, and lose what was stored and not written back.");
   bind_units(paged);
   bind_operations(paged);
 }

@@ -1234,6 +1234,11 @@ class PagedFile:
 def kernel_header(name: str) -> str:
     """The text of a header for kernels, such as "isthmus/paged_array.cuh"."""
 
+def is_of_shared_file(address: int) -> bool:
+    """
+    Whether memory is a shared mapping of a file, of shared memory or of a device; False if the kernel doesn't tell.
+    """
+
 class PagedMemory:
     """The host's side of a paged array."""
 
@@ -1243,6 +1248,14 @@ class PagedMemory:
     @property
     def device_bytes(self) -> int:
         """Of device memory: the items and the maps."""
+
+    def close(self) -> None:
+        """
+        Write back what was stored, and end the array when no other thread uses it. If that fails the array goes on.
+        """
+
+    def give_up(self) -> None:
+        """End the array, and lose what was stored and not written back."""
 
     def settle(self, stream: int) -> int:
         """Give a kernel's argument: the address of its paged_map."""

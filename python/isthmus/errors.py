@@ -21,6 +21,14 @@ class UsageError(Error, ValueError):
     """The caller's request is impossible; nothing was changed. The message says what is wrong."""
 
 
+# After these the context is dead and every further call returns the same error. cuda.h says for
+# each "leaves the process in an inconsistent state", "destroyed" or "must be destroyed";
+# uncorrectable memory and link errors have the same effect.
+CODES_THAT_END_A_CONTEXT = frozenset(
+    {4, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911}
+)
+
+
 class DriverError(Error, RuntimeError):
     """
     The CUDA driver or NVRTC returned an error code.

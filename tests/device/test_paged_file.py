@@ -291,7 +291,7 @@ del array
 """
     outcome = run_process([sys.executable, "-c", program], {"ISTHMUS_DRIVER": "emulated"})
     assert outcome.code == 0
-    assert "what was stored to a paged array may not be in its file: writing" in outcome.err
+    assert "what was stored to it may be missing in its file: writing" in outcome.err
 
 
 def test_a_flush_of_ranges_writes_their_units_to_the_file_and_a_later_one_the_rest(

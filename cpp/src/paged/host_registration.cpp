@@ -1,6 +1,10 @@
 #include "paged/host_registration.hpp"
 
+#include <compare>
 #include <cstdint>
+#include <iterator>
+#include <map>
+#include <mutex>
 #include <string>
 
 #include <unistd.h>
@@ -16,29 +20,108 @@ namespace {
 
 struct Pages {
   std::uintptr_t begin;
-  std::size_t size_bytes;
+  std::uintptr_t end;
 };
 
+std::uintptr_t page_bytes() { return static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE)); }
+
 Pages pages_of(const void* memory, std::size_t size_bytes) {
-  const auto page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto address = reinterpret_cast<std::uintptr_t>(memory);
-  const std::uintptr_t begin = address / page_bytes * page_bytes;
-  const std::uintptr_t end = (address + size_bytes + page_bytes - 1) / page_bytes * page_bytes;
-  return {begin, end - begin};
+  return {address / page_bytes() * page_bytes(),
+          (address + size_bytes + page_bytes() - 1) / page_bytes() * page_bytes()};
 }
 
+/// Pages that were registered here, and how many registrations use them.
+class RegisteredPages {
+public:
+  /// Gives where the registered pages begin that have all of `pages`. They are registered if they
+  /// aren't yet; then the context is current.
+  ///
+  /// result      of the driver; the pages are nobody's unless it is CUDA_SUCCESS
+  void* acquire(const Driver& driver, const Pages& pages, CUresult& result) {
+    const std::scoped_lock lock(mutex_);
+    if (const auto found = covering(driver, pages); found != used_.end()) {
+      found->second.num_users++;
+      result = CUDA_SUCCESS;
+      return reinterpret_cast<void*>(found->first.begin);
+    }
+    void* const first = reinterpret_cast<void*>(pages.begin);
+    result = driver.raw(symbol::mem_host_register)(
+        first, pages.end - pages.begin, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+    if (result == CUDA_SUCCESS) used_[place_of(driver, pages.begin)] = {pages.end, 1};
+    return first;
+  }
+
+  bool has(const Driver& driver, const Pages& pages) {
+    const std::scoped_lock lock(mutex_);
+    return covering(driver, pages) != used_.end();
+  }
+
+  /// Unregisters pages that nobody uses any more, in the current context.
+  CUresult release(const Driver& driver, void* first) noexcept {
+    const std::scoped_lock lock(mutex_);
+    const auto found = used_.find(place_of(driver, reinterpret_cast<std::uintptr_t>(first)));
+    if (found == used_.end() || --found->second.num_users > 0) return CUDA_SUCCESS;
+    used_.erase(found);
+    return driver.raw(symbol::mem_host_unregister)(first);
+  }
+
+private:
+  /// Each driver of the process has registrations of its own; its function tells which one it is.
+  struct Place {
+    std::uintptr_t driver;
+    std::uintptr_t begin;
+    auto operator<=>(const Place&) const = default;
+  };
+  struct Use {
+    std::uintptr_t end = 0;
+    std::size_t num_users = 0;
+  };
+  using Uses = std::map<Place, Use>;
+
+  static Place place_of(const Driver& driver, std::uintptr_t begin) {
+    return {reinterpret_cast<std::uintptr_t>(driver.raw(symbol::mem_host_register)), begin};
+  }
+
+  Uses::iterator covering(const Driver& driver, const Pages& pages) {
+    const Place place = place_of(driver, pages.begin);
+    const auto after = used_.upper_bound(place);
+    if (after == used_.begin()) return used_.end();
+    const auto before = std::prev(after);
+    const bool covers = before->first.driver == place.driver && before->second.end >= pages.end;
+    return covers ? before : used_.end();
+  }
+
+  std::mutex mutex_;
+  Uses used_;
+};
+
+/// Of the process: never destroyed, because arrays may end after static objects.
+RegisteredPages& registered_pages() {
+  static auto* const pages = new RegisteredPages;
+  return *pages;
+}
+
+/// Whether all of it is pinned. One registration is known by its number; of several, and of memory
+/// without a number, each page is asked about.
 bool is_pinned(const Driver& driver, const void* memory, std::size_t size_bytes) {
   const auto first = reinterpret_cast<std::uintptr_t>(memory);
-  for (const std::uintptr_t address : {first, first + size_bytes - 1}) {
-    const PointerFacts facts = pointer_facts(driver, address);
-    if (facts.memory_type != CU_MEMORYTYPE_HOST || facts.managed != 0) return false;
-  }
+  const auto pinned = [](const PointerFacts& facts) {
+    return facts.memory_type == CU_MEMORYTYPE_HOST && facts.managed == 0;
+  };
+  const PointerFacts begin = pointer_facts(driver, first);
+  const PointerFacts end = pointer_facts(driver, first + size_bytes - 1);
+  if (!pinned(begin) || !pinned(end)) return false;
+  if (begin.buffer_id != 0 && begin.buffer_id == end.buffer_id) return true;
+  const Pages pages = pages_of(memory, size_bytes);
+  for (std::uintptr_t page = pages.begin + page_bytes(); page < pages.end; page += page_bytes())
+    if (!pinned(pointer_facts(driver, page))) return false;
   return true;
 }
 
 constexpr const char* kNeeds =
     "an array of isthmus.pinned.empty(), which is pinned already; or memory that this process may "
-    "write, none of whose pages another paged array or library has pinned";
+    "write, none of whose pages another library, or a paged array of other memory, has pinned";
 
 }  // namespace
 
@@ -48,22 +131,22 @@ HostRegistration::HostRegistration(const Context& context, void* memory, std::si
   const Driver& driver = context_.driver();
   const CurrentContext current(context_);
   const ScopedRelaxedCapture relaxed(driver);  // pinning is not part of any capture
-  if (!is_pinned(driver, memory, size_bytes)) {
-    const Pages pages = pages_of(memory, size_bytes);
-    const CUresult result = driver.raw(symbol::mem_host_register)(
-        reinterpret_cast<void*>(pages.begin), pages.size_bytes,
-        CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+  const Pages pages = pages_of(memory, size_bytes);
+  if (registered_pages().has(driver, pages) || !is_pinned(driver, memory, size_bytes)) {
+    CUresult result = CUDA_SUCCESS;
+    void* const first = registered_pages().acquire(driver, pages, result);
     if (result != CUDA_SUCCESS)
       throw Unavailable("host memory that the GPU can read",
-                        "cuMemHostRegister of " + std::to_string(pages.size_bytes) + " bytes: " +
-                            driver.name_of(result) + (read_only ? " (the array is read-only)" : ""),
+                        "cuMemHostRegister of " + std::to_string(pages.end - pages.begin) +
+                            " bytes: " + driver.name_of(result) +
+                            (read_only ? " (the array is read-only)" : ""),
                         kNeeds);
-    pages_ = reinterpret_cast<void*>(pages.begin);
+    pages_ = first;
   }
   const CUresult found =
       driver.raw(symbol::mem_host_get_device_pointer)(&device_pointer_, memory, 0U);
   if (found == CUDA_SUCCESS) return;
-  if (pages_ != nullptr) driver.raw(symbol::mem_host_unregister)(pages_);
+  if (pages_ != nullptr) registered_pages().release(driver, pages_);
   driver.check(found, symbol::mem_host_get_device_pointer.name);
 }
 
@@ -76,7 +159,7 @@ HostRegistration::~HostRegistration() {
   // Once more: pages that stay registered couldn't be registered again by their next owner.
   if (pushed != CUDA_SUCCESS) pushed = push(context_.handle());
   report_cleanup(driver, pushed, symbol::ctx_push_current.name);
-  report_cleanup(driver, driver.raw(symbol::mem_host_unregister)(pages_),
+  report_cleanup(driver, registered_pages().release(driver, pages_),
                  symbol::mem_host_unregister.name);
   CUcontext popped = nullptr;
   if (pushed == CUDA_SUCCESS) driver.raw(symbol::ctx_pop_current)(&popped);

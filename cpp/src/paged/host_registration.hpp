@@ -8,7 +8,8 @@
 namespace isthmus {
 
 /// Host memory mapped on a device, during the object's life. Memory that is pinned already (by a
-/// PinnedPool or another library) stays as it is; else its pages are registered.
+/// PinnedPool or another library) stays as it is; else its pages are registered, for all
+/// registrations that need them: the last one's end lets them go.
 class HostRegistration {
 public:
   /// memory      [size_bytes], stays where it is and isn't freed during the object's life
@@ -24,7 +25,7 @@ public:
 
 private:
   Context context_;
-  void* pages_ = nullptr;  ///< null: registered by somebody else
+  void* pages_ = nullptr;  ///< the first of those registered here; null: somebody else pinned them
   CUdeviceptr device_pointer_ = 0;
 };
 

@@ -92,16 +92,17 @@ PagedOptions checked(const PagedOptions& options) {
   return options;
 }
 
-PagedSource checked(const PagedSource& source, std::size_t unit_bytes) {
+PagedSource checked(const PagedSource& source, const PagedOptions& options) {
   if (source.size_bytes == 0) throw UsageError("a paged array needs at least one item");
   if (!std::has_single_bit(source.item_bytes) || source.item_bytes > 16)
     throw UsageError("items of " + std::to_string(source.item_bytes) +
                      " bytes: a paged array's have 1, 2, 4, 8 or 16");
   if (reinterpret_cast<std::uintptr_t>(source.memory) % source.item_bytes != 0)
     throw UsageError("the array's memory isn't aligned to its items: copy it first");
-  if (source.size_bytes / unit_bytes >= paged::kNoUnit - 1)
+  if (source.size_bytes / granule_bytes(options) >= paged::kNoUnit - 1)
     throw UsageError("an array of " + std::to_string(source.size_bytes) +
-                     " bytes has more than 2^32 units: choose larger ones");
+                     " bytes has more than 2^32 units, of which one of more than 4 KiB counts as "
+                     "several without a budget: choose larger ones, or a part of the array");
   return source;
 }
 

@@ -29,7 +29,7 @@ static_assert(sizeof(budgeted_map) <= kPagedAllSettledAt);
 ///
 /// Throws      UsageError for what no array can have: see PagedMemory
 PagedOptions checked(const PagedOptions& options);
-PagedSource checked(const PagedSource& source, std::size_t unit_bytes);
+PagedSource checked(const PagedSource& source, const PagedOptions& options);
 
 /// What has a bit of its own: a unit, or 4 KiB of a larger one, so that several warps share its fetch.
 std::size_t granule_bytes(const PagedOptions& options) noexcept;

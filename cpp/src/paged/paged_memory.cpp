@@ -48,7 +48,7 @@ PagedMemory::PagedMemory(const Context& context, const Kernels& kernels, const P
     : context_(context),
       kernels_(kernels),
       options_(checked(options)),
-      source_(checked(source, options.unit_bytes)),
+      source_(checked(source, options)),
       host_(context, source.memory, source.size_bytes, source.read_only),
       items_(context, PagedLayout(source, options).item_bytes),
       maps_(context, PagedLayout(source, options).map_bytes),
@@ -66,21 +66,27 @@ PagedMemory::PagedMemory(const Context& context, const Kernels& kernels, const P
                                          kDefaultStream);
     await(kDefaultStream);
   }
+  // Now, so that writing back needs no memory: what is stored can be saved although the GPU is full.
+  view_of(kDefaultStream);
   if (!budgeted()) return;
   launch(kDefaultStream, "begin", std::max(map_.num_frames, map_.num_units() / 32));
   await(kDefaultStream);
 }
 
 PagedMemory::~PagedMemory() {
-  if (source_.read_only || !context_.in_own_process()) return;
+  if (finished_ || source_.read_only || !context_.in_own_process()) return;
   try {
     flush({all()});
   } catch (const std::exception& error) {
-    // Without a file: the device is lost, and what it held.
-    if (source_.file)
-      report_cleanup(std::string("what was stored to a paged array may not be in its file: ") +
-                     error.what());
+    report_cleanup(
+        "a paged array ended without close(), and what was stored to it may be missing in " +
+        std::string(source_.file ? "its file" : "the host's array") + ": " + error.what());
   }
+}
+
+void PagedMemory::finish() {
+  if (!source_.read_only) flush({all()});
+  finished_ = true;
 }
 
 std::size_t PagedMemory::device_bytes() const noexcept {

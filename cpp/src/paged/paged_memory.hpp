@@ -86,7 +86,7 @@ struct PagedIndices {
 /// An array in host memory of which the GPU holds what its kernels touched.
 ///
 /// The host memory of an array of a file is its own: what was stored is written back to the file by
-/// flush() without a stream, and by the destructor, which reports a failure as a failed cleanup.
+/// flush() without a stream, by finish(), and by the destructor.
 ///
 /// Members may be called from any thread. Those with a stream are ordered in it, and don't wait.
 class PagedMemory {
@@ -104,7 +104,8 @@ public:
   ///             can't be pinned.
   PagedMemory(const Context& context, const Kernels& kernels, const PagedSource& source,
               const PagedOptions& options);
-  /// Writes back what was stored, after all work of the device.
+  /// Writes back what was stored, after all work of the device, unless finish() or give_up() did or
+  /// forbade it. A failure is reported as a failed cleanup.
   ~PagedMemory();
   PagedMemory(PagedMemory&& other) = delete;
   PagedMemory& operator=(PagedMemory&&) = delete;
@@ -155,6 +156,12 @@ public:
   ///             if the file has become shorter or can't be read
   void invalidate(const std::vector<PagedRange>& ranges, bool discard) const;
   PagedStats stats() const;
+  /// Writes back everything for the last time: the destructor has nothing left to write then.
+  ///
+  /// Throws      as flush(); the array goes on then
+  void finish();
+  /// Loses what was stored and not written back. For a device that is lost.
+  void give_up() noexcept { finished_ = true; }
 
   // Operations in the legacy default stream, complete on return. Pointers are of the device.
 
@@ -182,8 +189,8 @@ private:
   void launch_blocks(CUstream stream, const char* name, unsigned num_blocks,
                      const Arguments&... arguments) const;
   Kernel kernel(const std::string& name) const;
-  CUdeviceptr view_of(CUstream stream) const;
-  CUdeviceptr new_view(CUstream stream) const;
+  CUdeviceptr view_of(CUstream given) const;
+  CUdeviceptr new_view(CUstream owner) const;
   void follow(CUstream stream) const;
   bool has_frames() const noexcept { return map_.num_frames != 0; }
   void require_no_capture(CUstream stream) const;
@@ -231,6 +238,7 @@ private:
   /// Of an array of a file, by bits: units that were stored to and that the file doesn't have yet, as
   /// far as the host's side knows. Used by who has `working_`.
   mutable std::vector<std::uint32_t> unwritten_;
+  bool finished_ = false;  ///< nothing is to be written back any more
 };
 
 }  // namespace isthmus

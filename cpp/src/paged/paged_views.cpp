@@ -7,11 +7,18 @@
 #include <isthmus/errors.hpp>
 
 #include "device/capture.hpp"
+#include "device/stream.hpp"
 #include "paged/paged_layout.hpp"
 
 namespace isthmus {
 
-CUdeviceptr PagedMemory::view_of(CUstream stream) const {
+CUdeviceptr PagedMemory::view_of(CUstream given) const {
+  // In the other threads that handle means other streams, which nothing orders with this one.
+  if (given == CU_STREAM_PER_THREAD)
+    throw UsageError(
+        "CU_STREAM_PER_THREAD is another stream in each thread, and a paged array is told which "
+        "streams use it: pass a stream of your own");
+  const CUstream stream = given == CU_STREAM_LEGACY ? kDefaultStream : given;
   const std::scoped_lock lock(viewing_);
   if (budgeted()) follow(stream);
   const CUstream owner = budgeted() ? kDefaultStream : stream;
@@ -28,18 +35,21 @@ void PagedMemory::require_no_capture(CUstream stream) const {
       "call argument(stream) once before the capture");
 }
 
-CUdeviceptr PagedMemory::new_view(CUstream stream) const {
+/// Filled in a stream of its own: the caller's may be busy with work that waits for the caller.
+CUdeviceptr PagedMemory::new_view(CUstream owner) const {
   const CurrentContext current(context_);
   const Driver& driver = context_.driver();
   const ScopedRelaxedCapture relaxed(driver);
+  const Stream filling(context_);
   DeviceBuffer view(context_, PagedLayout(source_, options_).view_bytes);
   budgeted_map map = map_;
   map.settled = reinterpret_cast<const paged::word*>(view.pointer() + kPagedSettledAt);
   map.all_settled = reinterpret_cast<const paged::word*>(view.pointer() + kPagedAllSettledAt);
-  driver.call(symbol::memset_d8_async)(view.pointer(), std::uint8_t{0}, view.size_bytes(), stream);
-  driver.call(symbol::memcpy_htod_async)(view.pointer(), &map, sizeof map, stream);
-  driver.call(symbol::stream_synchronize)(stream);
-  return views_.emplace(stream, std::move(view)).first->second.pointer();
+  driver.call(symbol::memset_d8_async)(view.pointer(), std::uint8_t{0}, view.size_bytes(),
+                                       filling.handle());
+  driver.call(symbol::memcpy_htod_async)(view.pointer(), &map, sizeof map, filling.handle());
+  filling.synchronize();
+  return views_.emplace(owner, std::move(view)).first->second.pointer();
 }
 
 void PagedMemory::follow(CUstream stream) const {
@@ -52,7 +62,6 @@ void PagedMemory::follow(CUstream stream) const {
 }
 
 std::vector<CUdeviceptr> PagedMemory::views() const {
-  view_of(kDefaultStream);  // so that there is one
   const std::scoped_lock lock(viewing_);
   std::vector<CUdeviceptr> pointers;
   pointers.reserve(views_.size());

@@ -11,15 +11,9 @@ from isthmus.bench.plan import Point
 from isthmus.bench.session import Buffers, Measurement, Session
 from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests.catalogue import BufferKinds
-from isthmus.errors import DriverError, Error, Unavailable
+from isthmus.errors import CODES_THAT_END_A_CONTEXT, DriverError, Error, Unavailable
 from isthmus.run.result import NO_TIME_LEFT, Result
 
-# After these the context is dead and every further call returns the same error. cuda.h says for
-# each "leaves the process in an inconsistent state", "destroyed" or "must be destroyed";
-# uncorrectable memory and link errors have the same effect.
-STICKY_CODES = frozenset(
-    {4, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911}
-)
 # Codes that calls return when a GPU has fallen off the bus, was removed, or is no longer available
 # to the caller: DEVICE_UNAVAILABLE, NO_DEVICE, INVALID_DEVICE, OPERATING_SYSTEM, UNKNOWN. Each of
 # them may also have another cause, so the device is asked.
@@ -179,7 +173,7 @@ class _Run:
 
     def _ends_everything(self, error: DriverError) -> bool:
         """Whether an error means that the device is lost; a lost device answers no call."""
-        if error.code in STICKY_CODES:
+        if error.code in CODES_THAT_END_A_CONTEXT:
             return True
         if error.code not in _DOUBTFUL_CODES:
             return False

@@ -1,13 +1,14 @@
 """`isthmus.PagedArray`."""
 
 import math
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from isthmus import _native
 from isthmus.arrays.ordinals import ordinal_of
-from isthmus.errors import DriverError, UsageError
+from isthmus.errors import CODES_THAT_END_A_CONTEXT, DriverError, UsageError
+from isthmus.paged.at_exit import close_at_exit
 from isthmus.paged.built_in import BuiltIn
 from isthmus.paged.given import Ranges, byte_ranges_of, gap_bytes_of, number_of
 from isthmus.paged.kernels import kernels_of
@@ -102,7 +103,8 @@ class PagedArray(BuiltIn):
                 become shorter or can't be read. Nothing was changed.
             OutOfDeviceMemory: The array and its maps don't fit, or a file not into memory.
             Unavailable: There is no GPU or no NVRTC; or the host's pages can't be pinned, such as
-                read-only ones, and those that another paged array has pinned.
+                read-only ones, and those of which another library, or a paged array of other
+                memory, has pinned a part.
         """
         self.unit_bytes = unit_bytes_of(unit)
         windows = default_windows()
@@ -118,7 +120,7 @@ class PagedArray(BuiltIn):
         context = windows.pending_work.context(self.device)
         self._context = context
         self._operands = Operands(windows, context, self.device)
-        self._memory: _native.PagedMemory | None = _native.PagedMemory(
+        memory = _native.PagedMemory(
             context,
             kernels_of(windows, self.device),
             pointer=self._source.pointer,
@@ -133,9 +135,15 @@ class PagedArray(BuiltIn):
             owner=self._source.held,
             file=file.native if file else None,
         )
-        self.device_bytes = self._memory.device_bytes
+        self.device_bytes = memory.device_bytes
+        self._memory: _native.PagedMemory | None = memory
         if file:
-            file.load()
+            try:
+                file.load()
+            except BaseException:
+                self._give_up(memory)
+                raise
+        close_at_exit(self)
 
     @property
     def _open(self) -> _native.PagedMemory:
@@ -245,17 +253,17 @@ class PagedArray(BuiltIn):
         """
         named = self._named(ranges)
         if stream is None:
-            self._write_back(self._open, named)
+            with self._writing():
+                self._open.flush_and_wait(named)
         else:
             self._open.flush(named, handle_of(stream))
 
     def _named(self, ranges: Ranges | None) -> list[tuple[int, int]]:
         return byte_ranges_of(ranges, self.size, self.dtype.itemsize)
 
-    def _write_back(self, memory: _native.PagedMemory, ranges: list[tuple[int, int]]) -> None:
+    def _writing(self) -> AbstractContextManager[None]:
         file = self._source.file
-        with file.writing() if file else nullcontext():
-            memory.flush_and_wait(ranges)
+        return file.writing() if file else nullcontext()
 
     def stats(self) -> PagedStats:
         """
@@ -280,6 +288,9 @@ class PagedArray(BuiltIn):
         stream waits for all work of the GPU, and for the first stream's kernels you have to ask
         again.
 
+        Each stream for which it is asked takes device memory, a bit for each unit and 512 bytes,
+        until the array is closed.
+
         Args:
             stream: Where the kernel will be launched; None is the legacy default stream.
 
@@ -287,7 +298,8 @@ class PagedArray(BuiltIn):
             A device address, for kernels of this stream, valid until the array is closed.
 
         Raises:
-            UsageError: The stream is captured, and this is the first call for it.
+            UsageError: The stream is captured, and this is the first call for it; or it is
+                CU_STREAM_PER_THREAD, which is another one in each thread.
         """
         return self._open.settle(handle_of(stream))
 
@@ -295,23 +307,35 @@ class PagedArray(BuiltIn):
         """
         Write back what was stored, free the device's memory and let the host's go.
 
-        All work that the GPU was given before is waited for. Closing twice is fine.
+        All work that the GPU was given before is waited for, and so are calls of other threads.
+        Closing twice is fine. An array that is open when the interpreter ends is closed then. An
+        array that is no longer referenced writes back, too, but can only report a failure: close it
+        before a stream is captured, in which the GPU can't be waited for.
 
         Raises:
-            DriverError: The driver refused. What wasn't written back may be lost; the array is
-                closed.
             WriteError: As of `flush`. The array stays open, so that nothing is lost.
             UsageError: The file has become shorter; the same.
+            DriverError: The driver refused, such as while a stream is captured. The array stays
+                open, unless the device is lost, and with it what wasn't written back.
         """
-        if self._memory is not None and not self._source.read_only:
-            try:
-                self._write_back(self._memory, self._named(None))
-            except DriverError:
-                self._let_go()
-                raise
+        memory = self._memory
+        if memory is None:
+            return
+        try:
+            with self._writing():
+                memory.close()
+        except DriverError as error:
+            if error.code in CODES_THAT_END_A_CONTEXT:
+                self._give_up(memory)
+            raise
+        self._let_go()
+
+    def _give_up(self, memory: _native.PagedMemory) -> None:
+        memory.give_up()
         self._let_go()
 
     def _let_go(self) -> None:
+        """Only when the native part has ended: it uses the host's memory."""
         self._memory = None
         self._source.held.release()
 

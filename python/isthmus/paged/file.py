@@ -16,6 +16,8 @@ from isthmus.transfer.packing import numpy_module
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# How the kernel names shared mappings of memory and devices.
+_NO_FILES = ("/dev/", "/memfd:", "/SYSV", "/anon_hugepage", "anon_inode:")
 # Advice when the file can't be written.
 _AGAIN = "flush again: what was stored is kept until the array is closed"
 
@@ -23,6 +25,30 @@ _AGAIN = "flush again: what was stored is kept until the array is closed"
 def is_mapped(array: "NDArray[Any]") -> bool:
     """Tell whether an array's memory is a file's that NumPy has mapped; a copy's isn't."""
     return _mapping_of(array) is not None
+
+
+def require_no_file(array: "NDArray[Any]") -> None:
+    """
+    Refuse an array whose memory is a file's, although nothing of it says so.
+
+    Kernels would store to the mapping, and what is stored behind the end of a file that somebody
+    has shortened is lost without an error. Shared memory isn't refused.
+
+    Args:
+        array: One of which `is_mapped` is false.
+
+    Raises:
+        UsageError: It is.
+    """
+    if not _native.is_of_shared_file(array.ctypes.data):
+        return
+    path = _file_at(array.ctypes.data)
+    if path is None or path.startswith(_NO_FILES):
+        return
+    raise UsageError(
+        f"this array's memory is a mapping of the file {path!r}, but not by NumPy's own memmap",
+        hint="map it by numpy.memmap(path, ...), and pass that or a plain part of it",
+    )
 
 
 class MappedFile:
@@ -74,6 +100,16 @@ class MappedFile:
         """Turn an error of the system into a WriteError."""
         with writing(self._path, elsewhere=_AGAIN):
             yield
+
+
+def _file_at(address: int) -> str | None:
+    """Find the name of the file that the kernel lists for an address."""
+    for line in Path("/proc/self/maps").read_text("utf-8", "surrogateescape").splitlines():
+        fields = line.split(maxsplit=5)
+        begin, _, end = fields[0].partition("-")
+        if int(begin, 16) <= address < int(end, 16):
+            return fields[-1]
+    return None
 
 
 def _mapping_of(array: "NDArray[Any]") -> "NDArray[Any] | None":

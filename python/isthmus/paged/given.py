@@ -19,6 +19,10 @@ def byte_ranges_of(ranges: Ranges | None, num_items: int, item_bytes: int) -> li
     """
     if ranges is None:
         return [(0, num_items * item_bytes)]
+    if not isinstance(ranges, Iterable):
+        raise UsageError(
+            f"ranges are pairs (first, end) of indices, such as [(0, 100)], not {ranges!r}"
+        )
     found = []
     for pair in ranges:
         try:

@@ -7,7 +7,7 @@ _KINDS = {"float32": 0, "float64": 1, "int32": 2, "int64": 3}
 _REDUCTIONS = {"sum": 0, "min": 1, "max": 2}
 
 
-def reduction_of(dtype: str, operation: str) -> tuple[int, int]:
+def reduction_of(dtype: str, operation: object) -> tuple[int, int]:
     """
     Give the numbers of a type and a reduction.
 
@@ -16,7 +16,7 @@ def reduction_of(dtype: str, operation: str) -> tuple[int, int]:
     """
     if dtype not in _KINDS:
         raise UsageError(f"items of {dtype} can't be reduced: {', '.join(_KINDS)} can")
-    if operation not in _REDUCTIONS:
+    if not isinstance(operation, str) or operation not in _REDUCTIONS:
         raise UsageError(f"no reduction {operation!r}: there are sum, min and max")
     return _KINDS[dtype], _REDUCTIONS[operation]
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from isthmus import _native
 from isthmus.arrays.device_array import DeviceArray
 from isthmus.arrays.layout import is_c_contiguous
 from isthmus.errors import UsageError
@@ -11,11 +12,13 @@ from isthmus.transfer.packing import numpy_module
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
 
-    from isthmus import _native
     from isthmus.windows.opening import Windows
 
 _INDEX_BYTES = {"int32": 4, "int64": 8}
+# By NumPy's kinds: what a kind of a lower rank can't have.
+_RANKS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,15 +59,14 @@ class Operands:
         """
         if _is_on_device(given):
             found, dtype = self._on_device(given, "indices")
-        else:
-            numpy = numpy_module()
-            array = numpy.asarray(given)
-            if array.size == 0:
-                array = array.astype(numpy.int64)
-            found, dtype = self._uploaded(array), str(array.dtype)
-        if dtype not in _INDEX_BYTES:
-            raise UsageError(f"indices are int32 or int64, not {dtype}")
-        return found
+            _require_index(dtype)
+            return found
+        numpy = numpy_module()
+        array = _as_array(given, None, "indices")
+        if array.size == 0:
+            array = array.astype(numpy.int64)
+        _require_index(str(array.dtype))
+        return self._uploaded(array)
 
     def values(self, given: object, dtype: "np.dtype[Any]", count: int | None) -> Operand:
         """
@@ -83,19 +85,23 @@ class Operands:
             found, kind = self._on_device(given, "values")
         else:
             has_type = isinstance(given, numpy.ndarray | numpy.generic)
-            array = numpy.asarray(given, None if has_type else dtype)
+            array = _as_array(given, None, "values")
+            if not has_type:
+                if array.size > 0:
+                    _require_no_loss(array.dtype, dtype)
+                array = _as_array(given, dtype, "values")
+            _require_type(str(array.dtype), dtype)
             if array.ndim == 0 and count is not None:
                 array = numpy.full(count, array)
             found, kind = self._uploaded(array), str(array.dtype)
-        if kind != str(dtype):
-            raise UsageError(f"values of {kind}: the paged array has items of {dtype}")
+        _require_type(kind, dtype)
         if count is not None and found.count != count:
             raise UsageError(f"{found.count} values for {count} indices: give one for each")
         return found
 
     def _uploaded(self, array: Any) -> Operand:  # noqa: ANN401 - NumPy's
         target = DeviceArray(self._context, array.shape, array.dtype, self._device)
-        copy(target, numpy_module().ascontiguousarray(array))
+        copy(target, numpy_module().asarray(array, order="C"))
         return Operand(
             pointer=target.pointer,
             shape=array.shape,
@@ -108,9 +114,14 @@ class Operands:
         """Wait for the work on an array of the device."""
         array = self._windows.reader.read_source(given)
         shape = array.shape or ()
-        if array.device not in {None, self._device}:
+        # Not every protocol names the GPU.
+        device = array.device
+        if device is None:
+            device = _native.pointer_device(self._windows.driver, array.pointer)
+        if device not in {None, self._device}:
             raise UsageError(
-                f"{what} are on GPU {array.device}, and the paged array on GPU {self._device}"
+                f"{what} are on GPU {device}, and the paged array on GPU {self._device}",
+                hint="copy them to that GPU, or pass a NumPy array",
             )
         if not is_c_contiguous(shape, array.strides, array.item_bits // 8):
             raise UsageError(f"{what} have gaps: pass a contiguous copy")
@@ -126,6 +137,47 @@ class Operands:
             owner=array.owner,
         )
         return found, str(array.item)
+
+
+def _as_array(given: object, dtype: "np.dtype[Any] | None", what: str) -> "NDArray[Any]":
+    """Make a NumPy array of what is on the host."""
+    numpy = numpy_module()
+    if isinstance(given, numpy.ma.MaskedArray):
+        raise UsageError(
+            f"{what} are a masked array, and a paged array has no masks",
+            hint="pass array.compressed() or array.filled(value)",
+        )
+    try:
+        array: NDArray[Any] = numpy.asarray(given, dtype)
+    except (OverflowError, TypeError, ValueError) as error:
+        kind = "one array" if dtype is None else f"items of {dtype}"
+        raise UsageError(f"{what} can't be made {kind}: {error}") from None
+    return array
+
+
+def _require_index(dtype: str) -> None:
+    if dtype not in _INDEX_BYTES:
+        raise UsageError(
+            f"indices are int32 or int64, not {dtype}",
+            hint="numpy.asarray(indices, numpy.int64) converts them",
+        )
+
+
+def _require_type(kind: str, dtype: "np.dtype[Any]") -> None:
+    if kind != str(dtype):
+        raise UsageError(
+            f"values of {kind}: the paged array has items of {dtype}",
+            hint="convert them: values.astype(array.dtype)",
+        )
+
+
+def _require_no_loss(given: "np.dtype[Any]", dtype: "np.dtype[Any]") -> None:
+    """Refuse floats for integers, and complex numbers for real ones, which NumPy would cut off."""
+    if _RANKS.get(given.kind, len(_RANKS)) > max(1, _RANKS[dtype.kind]):
+        raise UsageError(
+            f"values of {given}: the paged array has items of {dtype}",
+            hint="convert them first, so that it is told what is lost",
+        )
 
 
 def _is_on_device(given: object) -> bool:

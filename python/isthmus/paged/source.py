@@ -1,11 +1,13 @@
 """The host's array behind a paged array."""
 
+import contextlib
+import operator
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from isthmus.errors import UsageError
-from isthmus.paged.file import MappedFile, is_mapped
+from isthmus.paged.file import MappedFile, is_mapped, require_no_file
 from isthmus.sizes import format_size, parse_size
 from isthmus.transfer.packing import numpy_module
 
@@ -54,6 +56,8 @@ def source_of(given: object, device: int) -> Source:
     """
     array = _checked(given)
     file = MappedFile(array, device) if is_mapped(array) else None
+    if file is None:
+        require_no_file(array)
     return Source(
         pointer=file.pointer if file else array.ctypes.data,
         shape=array.shape,
@@ -113,10 +117,8 @@ def unit_bytes_of(unit: object) -> int:
     """
     if isinstance(unit, str):
         size = parse_size(unit)
-    elif isinstance(unit, int) and not isinstance(unit, bool):
-        size = unit
     else:
-        raise UsageError(f"a unit is a size such as '1KiB', not {unit!r}")
+        size = _number_of("a unit is a size such as '1KiB'", unit)
     if size < 256 or size > 1 << 16 or size & (size - 1):  # noqa: PLR2004 - the bounds of the text
         raise UsageError(
             f"a unit of {size} bytes: it must be a power of two from 256 bytes to 64 KiB",
@@ -150,14 +152,20 @@ def budget_of(
         return None
     if isinstance(device_bytes, str):
         given = parse_size(device_bytes)
-    elif isinstance(device_bytes, int) and not isinstance(device_bytes, bool):
-        given = device_bytes
     else:
-        raise UsageError(f"device_bytes is a size in bytes, not {device_bytes!r}")
+        given = _number_of("device_bytes is a size in bytes", device_bytes)
     if given < unit_bytes:
+        room = format_size(given) if given >= 0 else str(given)
         raise UsageError(
-            f"device_bytes is {format_size(max(0, given))}: there is no room for a unit of "
-            f"{format_size(unit_bytes)}",
+            f"device_bytes is {room}: there is no room for a unit of {format_size(unit_bytes)}",
             hint="give more, or let the GPU hold nothing: policy='read_through'",
         )
     return None if given >= array_bytes else given
+
+
+def _number_of(what: str, given: object) -> int:
+    """Give a number, one of NumPy's too."""
+    if not isinstance(given, bool):
+        with contextlib.suppress(TypeError):
+            return operator.index(given)  # type: ignore[arg-type]
+    raise UsageError(f"{what}, not {given!r}")

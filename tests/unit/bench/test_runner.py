@@ -2,7 +2,7 @@ import pytest
 
 from fakes.session import FakeMeasurement, FakeSamples, FakeSession, Watcher, usual
 from isthmus.bench.plan import Point
-from isthmus.bench.runner import STICKY_CODES, Outcome, RunSettings, run_points
+from isthmus.bench.runner import Outcome, RunSettings, run_points
 from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests.catalogue import (
     BY_NAME,
@@ -12,7 +12,13 @@ from isthmus.bench.tests.catalogue import (
     SmallCopyTest,
     Variation,
 )
-from isthmus.errors import CorruptTransfer, DriverError, OutOfDeviceMemory, Unavailable
+from isthmus.errors import (
+    CODES_THAT_END_A_CONTEXT,
+    CorruptTransfer,
+    DriverError,
+    OutOfDeviceMemory,
+    Unavailable,
+)
 from isthmus.run.model import Status
 
 H2D = BY_NAME["host_to_device_memcpy_ce"]
@@ -125,7 +131,7 @@ def test_other_failures_of_a_point_carry_no_code(error: Exception) -> None:
     assert result.error.message
 
 
-@pytest.mark.parametrize("code", sorted(STICKY_CODES))
+@pytest.mark.parametrize("code", sorted(CODES_THAT_END_A_CONTEXT))
 def test_after_an_error_that_kills_the_context_nothing_more_is_tried(code: int) -> None:
     session = fail_once(driver_error(code), H2D, 4096)
     results = run(session).results
