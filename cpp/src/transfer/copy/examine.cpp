@@ -55,12 +55,15 @@ void require_apart(const void* target, const void* source, std::size_t size_byte
 bool is_host(MemoryKind kind) { return kind == MemoryKind::pageable || kind == MemoryKind::pinned; }
 
 /// True if the beginning of a copy's end is pinned but the range extends past the pinned memory.
-/// Then the kind of its last byte is used.
+/// Then the kind of its last byte is used, if that isn't pinned, too: between two pinned regions
+/// anything may lie.
 bool leaves_registration(const Driver& driver, MemoryRange& range, const void* begin,
                          std::size_t size_bytes) {
   const auto address = reinterpret_cast<std::uintptr_t>(begin);
   if (range.kind != MemoryKind::pinned || !reaches_past(range, address, size_bytes)) return false;
-  range.kind = range_at(driver, address + size_bytes - 1).kind;
+  if (is_pinned(driver, address, size_bytes)) return true;
+  const MemoryKind last = range_at(driver, address + size_bytes - 1).kind;
+  range.kind = last == MemoryKind::pinned ? MemoryKind::pageable : last;
   return true;
 }
 
