@@ -79,13 +79,22 @@ void Carriers::carry_timed(const Plan& plan, const Request& request, std::uint32
   if (predicted > 0 && is_single) plan.device->learn(plan.path, crossing, seconds);
 }
 
+/// An upload that can't be begun is made at once if its source must be free on return.
+bool Carriers::needs_background(const Plan& plan, const Request& request) const noexcept {
+  const bool source_must_be_free = plan.uploads() && request.when == Return::source_free;
+  return !source_must_be_free && !of(plan.path).can_begin(plan, request);
+}
+
+void Carriers::prepare_to_begin(const Plan& plan, const Request& request) {
+  if (needs_background(plan, request)) background_->start();
+}
+
 std::shared_ptr<PendingCopy> Carriers::begin(const Plan& plan, const Request& request) {
+  if (needs_background(plan, request)) return carry_in_background(plan, request);
   if (auto pending = of(plan.path).begin(plan, request)) {
     count(plan);
     return pending;
   }
-  const bool source_must_be_free = plan.uploads() && request.when == Return::source_free;
-  if (!source_must_be_free) return carry_in_background(plan, request);
   carry(plan, request);
   return PendingCopy::complete();
 }
