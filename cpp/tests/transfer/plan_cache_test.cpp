@@ -286,6 +286,31 @@ TEST_P(RepeatedCopies, OfABufferThatWasFreedAreRefused) {
   }
 }
 
+/// If a part of a copy may be running, the copy isn't made again beside it.
+TEST_P(RepeatedCopies, ThatMayStillBeRunningFail) {
+  if (!driver().emulated()) GTEST_SKIP() << "a real driver can't be made to fail";
+  const CUdeviceptr device = device_memory(kBytes);
+  Bytes bytes(4 * kBytes);
+  auto* const target =
+      reinterpret_cast<std::uint8_t*>(host::Pages(bytes.data() + host::page_bytes(), 1).data());
+  std::uint8_t* const pinned = target + 2 * host::page_bytes();
+  // The driver refuses the copy as one, so it is enqueued in pieces and waited for.
+  driver().call(symbol::mem_host_register)(pinned, host::page_bytes(), 0u);
+  const isthmus::test::EmulatorControls emulator(driver());
+  for (int i = 0; i < 3; ++i) copy(target, to_pointer(device));
+  for (int nth = 1; nth <= 3; ++nth)
+    emulator.fail_call("cuStreamSynchronize", nth, CUDA_ERROR_INVALID_VALUE);
+  try {
+    copy(target, to_pointer(device));
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const DriverError& error) {
+    EXPECT_TRUE(error.memory_in_use()) << error.what();
+  }
+  emulator.reset();
+  driver().call(symbol::ctx_synchronize)();
+  driver().call(symbol::mem_host_unregister)(pinned);
+}
+
 TEST_P(RepeatedCopies, ToAFileThatHasBecomeShorterAreRefused) {
   const CUdeviceptr device = device_memory(kBytes);
   const int file = memfd_create("isthmus-test", MFD_CLOEXEC);
