@@ -5,6 +5,7 @@
 
 #include <isthmus/errors.hpp>
 
+#include "host/memory/address_text.hpp"
 #include "host/memory/recent_mappings.hpp"
 #include "transfer/transfers_under_test.hpp"
 
@@ -110,7 +111,10 @@ TEST_F(BadCopy, OfABufferThatWasFreedIsRefusedThoughItIsSaidToBeADevices) {
   CopyOptions options;
   options.source_kind = MemoryKind::device;
   options.target_kind = MemoryKind::host;
-  EXPECT_TRUE(says(refusal(host.data(), to_pointer(device), host.size(), options), "freed"));
+  const std::string why = refusal(host.data(), to_pointer(device), host.size(), options);
+  EXPECT_TRUE(says(why, "freed")) << why;
+  EXPECT_TRUE(says(why, "at " + host::address_text(device) + ",")) << why;
+  EXPECT_EQ(host::address_text(0x7f0010004000), "0x7f0010004000");
 }
 
 TEST_F(BadCopy, ToMemoryThatMayNotBeWrittenIsRefused) {

@@ -3,6 +3,8 @@
 
 #include <isthmus/errors.hpp>
 
+#include "device/pointer_facts.hpp"
+#include "host/memory/address_text.hpp"
 #include "transfer/copy/task.hpp"
 #include "transfer/many/known_ranges.hpp"
 
@@ -13,7 +15,7 @@ namespace {
 [[noreturn]] void refuse_freed(const void* pointer) {
   throw UsageError(
       "CUDA knows no device memory at " +
-      std::to_string(reinterpret_cast<std::uintptr_t>(pointer)) +
+      host::address_text(reinterpret_cast<std::uintptr_t>(pointer)) +
       ", but the copy's options say that there is some: it was freed, or never was a GPU's");
 }
 
