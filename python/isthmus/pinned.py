@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from isthmus import _native
 from isthmus.arrays.ordinals import ordinal_of
-from isthmus.arrays.shapes import dtype_of, lengths_of, require_addressable
+from isthmus.arrays.shapes import MAX_BYTES, dtype_of, lengths_of, require_addressable
 from isthmus.errors import UsageError
 from isthmus.transfer.packing import numpy_module
 from isthmus.windows.opening import default_windows
@@ -179,11 +179,16 @@ def trim(kept_bytes: int = 0) -> None:
 
     Raises:
         DriverError: The driver refused; what is in use stays.
-        UsageError: It isn't a number of bytes.
+        UsageError: It isn't a number of bytes, or more than 2**63 - 1.
     """
     given: object = kept_bytes
     if isinstance(given, bool) or not isinstance(given, int) or given < 0:
         raise UsageError(f"what a pool may keep must be a number of bytes, not {kept_bytes!r}")
+    if given > MAX_BYTES:
+        raise UsageError(
+            f"what a pool may keep must be at most {MAX_BYTES} bytes, more than any machine has; "
+            "without a number it keeps nothing that is unused"
+        )
     for pool in list(_pools.values()):
         pool.trim(kept_bytes)
 

@@ -255,13 +255,14 @@ public:
   /// Throws      as copy(). UsageError names the copy, counted from 0, and then nothing has been
   ///             copied: all copies are checked before the first begins. (Only a mapped file that
   ///             becomes shorter meanwhile is found out later.) After a DriverError all targets are
-  ///             undefined.
+  ///             undefined. After any other error they are if it says so.
   void copy_many(std::span<const ManyCopy> copies);
 
   /// Begins many copies. To each applies what copy_async() says of it; the future is ready when all
   /// are complete.
   ///
-  /// Throws      as copy_many() and copy_async(): then no copy of the call is running.
+  /// Throws      as copy_many() and copy_async(): then no copy of the call is running. Without a
+  ///             thread for those that need one, none has begun.
   CopyFuture copy_many_async(std::span<const ManyCopy> copies,
                              SourceOrder source_order = SourceOrder::call);
 

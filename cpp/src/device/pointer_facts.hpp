@@ -27,4 +27,8 @@ PointerFacts pointer_facts(const Driver& driver, std::uintptr_t address);
 /// Only the type: CU_MEMORYTYPE_*; 0 if CUDA doesn't know the address or no context is current.
 unsigned memory_type_at(const Driver& driver, std::uintptr_t address) noexcept;
 
+/// True if all of [address, address + size_bytes) is pinned: in one registration or allocation, or
+/// in several without a gap. If the driver doesn't say how far one reaches, the last byte decides.
+bool is_pinned(const Driver& driver, std::uintptr_t address, std::size_t size_bytes) noexcept;
+
 }  // namespace isthmus

@@ -102,9 +102,9 @@ RegisteredPages& registered_pages() {
   return *pages;
 }
 
-/// Whether all of it is pinned. One registration is known by its number; of several, and of memory
-/// without a number, each page is asked about.
-bool is_pinned(const Driver& driver, const void* memory, std::size_t size_bytes) {
+/// Whether each page is pinned. One registration is known by its number; of several, and of memory
+/// without a number, each page is asked about: kernels reach all of them, while a copy can find out.
+bool is_pinned_throughout(const Driver& driver, const void* memory, std::size_t size_bytes) {
   const auto first = reinterpret_cast<std::uintptr_t>(memory);
   const auto pinned = [](const PointerFacts& facts) {
     return facts.memory_type == CU_MEMORYTYPE_HOST && facts.managed == 0;
@@ -132,7 +132,7 @@ HostRegistration::HostRegistration(const Context& context, void* memory, std::si
   const CurrentContext current(context_);
   const ScopedRelaxedCapture relaxed(driver);  // pinning is not part of any capture
   const Pages pages = pages_of(memory, size_bytes);
-  if (registered_pages().has(driver, pages) || !is_pinned(driver, memory, size_bytes)) {
+  if (registered_pages().has(driver, pages) || !is_pinned_throughout(driver, memory, size_bytes)) {
     CUresult result = CUDA_SUCCESS;
     void* const first = registered_pages().acquire(driver, pages, result);
     if (result != CUDA_SUCCESS)

@@ -1,25 +1,15 @@
 #include "window/allocation.hpp"
 
-#include <array>
-#include <charconv>
-
 #include <isthmus/errors.hpp>
 
 #include "device/pointer_facts.hpp"
+#include "host/memory/address_text.hpp"
 
 namespace isthmus::window {
 namespace {
 
-std::string hex(std::uintptr_t pointer) {
-  std::array<char, 2 * sizeof pointer> digits;
-  const auto [end, error] =
-      std::to_chars(digits.data(), digits.data() + digits.size(), pointer, 16);
-  static_cast<void>(error);
-  return "0x" + std::string(digits.data(), end);
-}
-
 void require_device_memory(const PointerFacts& facts, std::uintptr_t pointer) {
-  const std::string subject = "a window can't be opened on " + hex(pointer) + ": ";
+  const std::string subject = "a window can't be opened on " + host::address_text(pointer) + ": ";
   if (facts.managed != 0)
     throw UsageError(subject +
                      "it is managed memory, which moves between host and device by itself; the CPU "
@@ -51,16 +41,17 @@ Allocation allocation_at(const Driver& driver, std::uintptr_t pointer) {
 
 [[noreturn]] void refuse_length(const Allocation& last, std::uintptr_t pointer,
                                 std::size_t size_bytes, const char* remark = "") {
-  throw UsageError("a window of " + std::to_string(size_bytes) + " bytes at " + hex(pointer) +
-                   " reaches past the end of its buffer, which has " +
+  throw UsageError("a window of " + std::to_string(size_bytes) + " bytes at " +
+                   host::address_text(pointer) + " reaches past the end of its buffer, which has " +
                    std::to_string(last.base + last.size_bytes - pointer) + " bytes from there on" +
                    remark);
 }
 
 [[noreturn]] void refuse_devices(const std::vector<Allocation>& found) {
-  throw UsageError("a window from " + hex(found.front().base) + " on reaches from memory of GPU " +
-                   std::to_string(found.front().device) + " into memory of GPU " +
-                   std::to_string(found.back().device) + "; open one window on each GPU's part");
+  throw UsageError("a window from " + host::address_text(found.front().base) +
+                   " on reaches from memory of GPU " + std::to_string(found.front().device) +
+                   " into memory of GPU " + std::to_string(found.back().device) +
+                   "; open one window on each GPU's part");
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 #include "host/memory/first_touch.hpp"
 
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <vector>
@@ -23,6 +25,18 @@ std::size_t num_resident(const std::byte* memory, std::size_t size_bytes) {
   EXPECT_EQ(mincore(const_cast<std::byte*>(memory), size_bytes, residency.data()), 0);
   return static_cast<std::size_t>(
       std::count_if(residency.begin(), residency.end(), [](auto each) { return (each & 1) != 0; }));
+}
+
+/// In a process of its own: the setting is asked for once.
+TEST(FirstTouchDeathTest, GivesNoHugePagesToAProcessForWhichTheyAreTurnedOff) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+        const HugeMapping memory(4 * kMiB);
+        _exit(advise_huge_pages(memory.data(), memory.size_bytes()) ? 1 : 0);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST(FirstTouch, MakesEveryPageOfARangePresent) {

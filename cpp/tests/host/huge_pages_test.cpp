@@ -1,7 +1,10 @@
 #include "host/memory/huge_pages.hpp"
 
+#include <sys/prctl.h>
+
 #include <gtest/gtest.h>
 
+#include "driver/child_process.hpp"
 #include "fixture_tree.hpp"
 
 namespace isthmus::host {
@@ -29,6 +32,31 @@ TEST(HugePages, PoolsAreReadInOrderOfSize) {
   EXPECT_EQ(facts.pools[0].num_pages, 512U);
   EXPECT_EQ(facts.pools[0].num_free_pages, 500U);
   EXPECT_EQ(facts.pools[1].page_bytes, 1U << 30U);
+}
+
+TEST(HugePages, AreGivenWhereTheyAreAdvisedUnlessTheMachineNeverDoes) {
+  const auto gives = [](const char* mode, const char* mode_of_the_size) {
+    FixtureTree tree;
+    tree.file("sys/kernel/mm/transparent_hugepage/enabled", mode);
+    if (*mode_of_the_size != '\0')
+      tree.file("sys/kernel/mm/transparent_hugepage/hugepages-2048kB/enabled", mode_of_the_size);
+    return gives_advised_huge_pages(tree.root());
+  };
+  EXPECT_TRUE(gives("[always] madvise never", ""));
+  EXPECT_TRUE(gives("always [madvise] never", "always [inherit] madvise never"));
+  EXPECT_TRUE(gives("always madvise [never]", "always inherit [madvise] never"));
+  EXPECT_FALSE(gives("always madvise [never]", ""));
+  EXPECT_FALSE(gives("always madvise [never]", "always [inherit] madvise never"));
+  EXPECT_FALSE(gives("always [madvise] never", "always inherit madvise [never]"));
+}
+
+TEST(HugePages, AreNotGivenToAProcessForWhichTheyAreTurnedOff) {
+  FixtureTree tree;
+  tree.file("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n");
+  EXPECT_TRUE(holds_in_child([&] {
+    return gives_advised_huge_pages(tree.root()) && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0 &&
+           !gives_advised_huge_pages(tree.root());
+  }));
 }
 
 TEST(HugePages, AKernelWithoutThemHasNone) {

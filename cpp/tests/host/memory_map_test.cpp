@@ -95,6 +95,37 @@ TEST_F(MemoryMapTest, FilesAndSharedMemoryAreNotOrdinary) {
   close(file);
 }
 
+TEST_F(MemoryMapTest, MappingsSideBySideAreJoinedAndAllowWhatEachOfThemAllows) {
+  const std::uintptr_t begin = map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+  const std::uintptr_t end = begin + 2 * page_bytes();
+  ASSERT_EQ(madvise(pages_, page_bytes(), MADV_DONTFORK), 0);
+  auto joined = map_.find_joined(begin, end).mapping;
+  ASSERT_TRUE(joined);
+  EXPECT_TRUE(joined->is_ordinary() && joined->begin <= begin && joined->end >= end);
+  void* const second = reinterpret_cast<void*>(begin + page_bytes());
+  ASSERT_EQ(mprotect(second, page_bytes(), PROT_READ), 0);
+  joined = map_.find_joined(begin, end).mapping;
+  EXPECT_TRUE(joined && joined->readable && !joined->writable);
+}
+
+TEST_F(MemoryMapTest, OfMappingsSideBySideOneFileIsEnough) {
+  const std::uintptr_t begin = map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+  void* const second = reinterpret_cast<void*>(begin + page_bytes());
+  ASSERT_EQ(mmap(second, page_bytes(), PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+            second);
+  const auto joined = map_.find_joined(begin, begin + 2 * page_bytes()).mapping;
+  EXPECT_TRUE(joined && joined->has_file && joined->shared);
+}
+
+TEST_F(MemoryMapTest, NothingIsJoinedAcrossAGap) {
+  const std::uintptr_t begin = map(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+  ASSERT_EQ(munmap(reinterpret_cast<void*>(begin + page_bytes()), page_bytes()), 0);
+  const auto across = map_.find_joined(begin, begin + 2 * page_bytes());
+  EXPECT_TRUE(across.known && !across.mapping);
+  EXPECT_TRUE(map_.find_joined(begin, begin + page_bytes()).mapping);
+}
+
 TEST_F(MemoryMapTest, AQueryAndTheListNameTheSameFileAndPlace) {
   const int file = memfd_create("isthmus-test", MFD_CLOEXEC);
   const auto offset = static_cast<off_t>(page_bytes());

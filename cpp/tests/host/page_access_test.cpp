@@ -73,11 +73,23 @@ TEST_F(PageAccess, IsDeniedPastTheEndOfAFile) {
   close(file);
 }
 
+TEST_F(PageAccess, NeedsNoGapInTheMiddleOfALongRange) {
+  std::byte* const memory = map(MAP_PRIVATE | MAP_ANONYMOUS);
+  protect(1, PROT_READ);
+  EXPECT_TRUE(is_mapped(memory, num_bytes()));
+  ASSERT_EQ(munmap(memory + kNumPages / 2 * page_bytes(), page_bytes()), 0);
+  EXPECT_FALSE(is_mapped(memory, num_bytes()));
+  EXPECT_TRUE(is_mapped(memory, kNumPages / 2 * page_bytes()));
+  EXPECT_FALSE(is_mapped(memory, kNumPages / 2 * page_bytes() + 1));
+  EXPECT_FALSE(is_mapped(memory, SIZE_MAX));
+}
+
 TEST_F(PageAccess, LeavesErrnoAlone) {
   map(MAP_PRIVATE | MAP_ANONYMOUS);
   protect(0, PROT_NONE);
   errno = 77;
   EXPECT_FALSE(can_touch(memory_, 1, Access::read));
+  EXPECT_FALSE(is_mapped(memory_, SIZE_MAX / 2));
   EXPECT_EQ(errno, 77);
 }
 

@@ -2,6 +2,10 @@
 // unknown.
 #include "transfer/copy/copy_keeper.hpp"
 
+#include <functional>
+#include <future>
+#include <thread>
+
 #include <isthmus/errors.hpp>
 
 #include "eventually.hpp"
@@ -267,6 +271,44 @@ TEST_F(CopyKeeperTest, ACopyThatBeginsAfterTheEndIsKeptAndCanBeAskedAbout) {
   held.open();
   EXPECT_TRUE(ends(copy));
   EXPECT_TRUE(fate_.let_go);
+}
+
+/// A function that is told of a copy's end. Destroying it waits for a thread that needs the keeper's
+/// lock, as a Python function waits for the GIL.
+class WaitsWhenDestroyed {
+public:
+  explicit WaitsWhenDestroyed(std::function<void()> use_keeper, bool& in_time)
+      : use_keeper_(std::move(use_keeper)), in_time_(in_time) {}
+  WaitsWhenDestroyed(const WaitsWhenDestroyed&) = delete;
+  WaitsWhenDestroyed& operator=(const WaitsWhenDestroyed&) = delete;
+  ~WaitsWhenDestroyed() {
+    auto used = std::make_shared<std::promise<void>>();
+    std::thread([use_keeper = use_keeper_, used] {
+      use_keeper();
+      used->set_value();
+    }).detach();
+    in_time_ = used->get_future().wait_for(seconds(10)) == std::future_status::ready;
+  }
+
+private:
+  std::function<void()> use_keeper_;
+  bool& in_time_;
+};
+
+TEST_F(CopyKeeperTest, AFunctionThatNobodyWillCallIsDestroyedWithoutTheLock) {
+  EXPECT_TRUE(keeper_->end(seconds(60)));
+  contract::Gate held = gate();
+  held.hold(own_);
+  const auto copy = begin();
+  bool in_time = false;
+  auto told = std::make_shared<WaitsWhenDestroyed>([&] { keeper_->drop(copy); }, in_time);
+  const std::string refusal =
+      message_of<Unavailable>([&] { keeper_->watch(copy, [told = std::move(told)] {}); });
+  EXPECT_TRUE(says(refusal, "the process is ending")) << refusal;
+  EXPECT_FALSE(says(refusal, "ulimit")) << refusal;
+  EXPECT_TRUE(in_time);
+  held.open();
+  EXPECT_TRUE(ends(copy));
 }
 
 }  // namespace

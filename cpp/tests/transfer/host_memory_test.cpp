@@ -48,6 +48,11 @@ protected:
   bool can_write(const void* begin, std::size_t size_bytes = 1) const {
     return memory_->touch(begin, size_bytes, Access::write) != HostTouch::forbidden;
   }
+  HostTouch touch_to_read(const std::byte* pages) const {
+    return memory_->touch(pages, num_bytes(), Access::read);
+  }
+  bool knows(const std::byte* pages) const { return memory_->is_known(pages, num_bytes()); }
+  static std::byte* middle_of(std::byte* pages) { return pages + num_bytes() / 2; }
   static void forbid(std::byte* pages) { EXPECT_EQ(mprotect(pages, num_bytes(), PROT_NONE), 0); }
   /// Without PROCMAP_QUERY the kernel is asked each time, which matters only to the tests of trust.
   static bool remembers() {
@@ -123,6 +128,46 @@ TEST_F(HostMemoryTest, ARangeThatLeavesItsMappingIsFoundOut) {
   EXPECT_FALSE(can_read(pages, half_bytes + 1));
 }
 
+TEST_F(HostMemoryTest, AGapInTheMiddleOfALongRangeIsFoundOut) {
+  std::byte* const pages = ordinary_memory();
+  ASSERT_EQ(munmap(middle_of(pages), host::page_bytes()), 0);
+  EXPECT_FALSE(can_read(pages, num_bytes()));
+  EXPECT_FALSE(can_write(pages, num_bytes()));
+  EXPECT_TRUE(can_write(pages, num_bytes() / 2));
+}
+
+TEST_F(HostMemoryTest, AProtectedPageInTheMiddleOfALongRangeIsFoundOut) {
+  if (!remembers()) GTEST_SKIP() << "the kernel has no PROCMAP_QUERY";
+  std::byte* const pages = ordinary_memory();
+  ASSERT_EQ(mprotect(middle_of(pages), host::page_bytes(), PROT_READ), 0);
+  EXPECT_TRUE(can_read(pages, num_bytes()));
+  EXPECT_FALSE(can_write(pages, num_bytes()));
+  ASSERT_EQ(mprotect(middle_of(pages), host::page_bytes(), PROT_NONE), 0);
+  EXPECT_FALSE(can_read(pages, num_bytes()));
+}
+
+TEST_F(HostMemoryTest, AFileInTheMiddleOfALongRangeIsTheKernels) {
+  if (!remembers()) GTEST_SKIP() << "the kernel has no PROCMAP_QUERY";
+  std::byte* const pages = ordinary_memory();
+  EXPECT_EQ(touch_to_read(pages), HostTouch::direct);
+  ASSERT_EQ(mmap(middle_of(pages), host::page_bytes(), PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+            static_cast<void*>(middle_of(pages)));
+  ++now;
+  EXPECT_EQ(touch_to_read(pages), HostTouch::by_kernel);
+}
+
+TEST_F(HostMemoryTest, SeveralMappingsOfOrdinaryMemoryAreRememberedTogether) {
+  if (!remembers()) GTEST_SKIP() << "the kernel has no PROCMAP_QUERY";
+  std::byte* const pages = ordinary_memory();
+  ASSERT_EQ(madvise(middle_of(pages), host::page_bytes(), MADV_DONTFORK), 0);
+  EXPECT_FALSE(knows(pages));
+  EXPECT_EQ(touch_to_read(pages), HostTouch::direct);
+  EXPECT_TRUE(knows(pages));
+  ++now;
+  EXPECT_FALSE(knows(pages));
+}
+
 TEST_F(HostMemoryTest, NeitherADevicesMemoryNorManagedMemoryIsTheHosts) {
   EXPECT_FALSE(can_read(reinterpret_cast<const void*>(device_memory(contract::kMiB))));
   EXPECT_FALSE(can_read(reinterpret_cast<const void*>(managed_memory(contract::kMiB))));
@@ -139,6 +184,34 @@ TEST_F(HostMemoryTest, PinnedMemoryCanBeTouchedButNotWhatFollowsIt) {
   EXPECT_TRUE(can_read(pages, half_bytes));
   EXPECT_FALSE(can_read(pages, num_bytes()));
   driver().call(symbol::mem_host_unregister)(pages);
+}
+
+TEST_F(HostMemoryTest, BetweenTwoPinnedRegionsAnythingMayLie) {
+  std::byte* const pages = ordinary_memory();
+  std::byte* const second = middle_of(pages) + host::page_bytes();
+  const auto second_bytes = static_cast<std::size_t>(pages + num_bytes() - second);
+  driver().call(symbol::mem_host_register)(pages, num_bytes() / 2, 0u);
+  driver().call(symbol::mem_host_register)(second, second_bytes, 0u);
+  EXPECT_TRUE(can_read(pages, num_bytes()));
+  ASSERT_EQ(munmap(middle_of(pages), host::page_bytes()), 0);
+  ++now;
+  EXPECT_FALSE(can_read(pages, num_bytes()));
+  EXPECT_TRUE(can_read(pages, num_bytes() / 2));
+  driver().call(symbol::mem_host_unregister)(pages);
+  driver().call(symbol::mem_host_unregister)(second);
+}
+
+TEST_F(HostMemoryTest, PinnedRegionsWithoutAGapAreTouchedDirectly) {
+  const int file = memfd_create("isthmus-test", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(file, static_cast<off_t>(num_bytes())), 0);
+  std::byte* const pages = map(MAP_SHARED, file);
+  driver().call(symbol::mem_host_register)(pages, num_bytes() / 2, 0u);
+  EXPECT_NE(touch_to_read(pages), HostTouch::direct);
+  driver().call(symbol::mem_host_register)(middle_of(pages), num_bytes() / 2, 0u);
+  EXPECT_EQ(touch_to_read(pages), HostTouch::direct);
+  driver().call(symbol::mem_host_unregister)(pages);
+  driver().call(symbol::mem_host_unregister)(middle_of(pages));
+  close(file);
 }
 
 }  // namespace

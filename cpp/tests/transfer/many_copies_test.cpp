@@ -294,6 +294,20 @@ TEST_F(ManyCopies, WhoseLaunchFailsSayThatAllTargetsAreUndefined) {
   transfers().copy_many(pieces.up());
 }
 
+TEST_F(ManyCopies, OfWhichALaterOneIsUnavailableSayThatAllTargetsAreUndefined) {
+  if (!driver().emulated()) GTEST_SKIP() << "a real driver can't be made to fail";
+  const CUdeviceptr device = device_memory(2 * kMiB);
+  const Bytes host(kMiB);
+  const std::vector<ManyCopy> copies{
+      {to_pointer(device), pinned_memory(kMiB), kMiB, {}},
+      {to_pointer(device + kMiB), host.data(), kMiB, by("registered")}};
+  const isthmus::test::EmulatorControls emulator(driver());
+  emulator.fail_call("cuMemHostRegister", 1, CUDA_ERROR_NOT_SUPPORTED);
+  const std::string message = message_of<Unavailable>([&] { transfers().copy_many(copies); });
+  emulator.reset();
+  EXPECT_TRUE(says(message, "all bytes of the call's targets are undefined")) << message;
+}
+
 TEST_F(ManyCopies, InACapturedStreamAreRecordedOneByOne) {
   const CUdeviceptr device = device_memory(kMiB);
   auto* const host = reinterpret_cast<std::byte*>(pinned_memory(kMiB));

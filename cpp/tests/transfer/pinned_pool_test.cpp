@@ -122,6 +122,7 @@ TEST_F(Pool, StaysBelowItsCapAndSaysSo) {
   void* first = memory.allocate(6 * kMiB);
   const std::string message = message_of<Unavailable>([&] { memory.allocate(6 * kMiB); });
   EXPECT_TRUE(says(message, "may pin 10485760 bytes")) << message;
+  EXPECT_TRUE(says(message, "fewer or smaller arrays at a time")) << message;
   EXPECT_EQ(memory.stats().pinned_bytes, 6 * kMiB);
   EXPECT_NO_THROW(memory.free(memory.allocate(kMiB))) << "what fits is given still";
   memory.free(first);

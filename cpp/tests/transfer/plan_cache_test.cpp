@@ -286,6 +286,66 @@ TEST_P(RepeatedCopies, OfABufferThatWasFreedAreRefused) {
   }
 }
 
+TEST_P(RepeatedCopies, ThatTheDriverRefusesAreNotCounted) {
+  if (!driver().emulated()) GTEST_SKIP() << "a real driver can't be made to fail";
+  const CUdeviceptr device = device_memory(kBytes);
+  Bytes target(kBytes);
+  for (int i = 0; i < 3; ++i) copy(target.data(), to_pointer(device));
+  const isthmus::test::EmulatorControls emulator(driver());
+  emulator.fail_calls("cuMemcpyDtoH", CUDA_ERROR_INVALID_VALUE);
+  EXPECT_THROW(copy(target.data(), to_pointer(device)), DriverError);
+  emulator.reset();
+  EXPECT_EQ(num_copies(CopyPath::driver), 3u);
+}
+
+TEST_P(RepeatedCopies, ThatAreMadeOnceMoreBecauseTheDriverRefusesAreCountedOnce) {
+  if (!driver().emulated()) GTEST_SKIP() << "a real driver can't be made to fail";
+  const CUdeviceptr device = device_memory(kBytes);
+  auto* const source = pinned_memory<std::uint8_t>(kBytes);
+  const isthmus::test::EmulatorControls emulator(driver());
+  std::uint64_t num_made = 0;
+  bool made_again = false;
+  // If the clock has just ticked, the copy isn't known, and the refusal is the caller's.
+  for (int attempt = 0; attempt < 100 && !made_again; ++attempt) {
+    for (int i = 0; i < 3; ++i, ++num_made) copy(to_pointer(device), source);
+    emulator.fail_call("cuMemcpyHtoD", 1, CUDA_ERROR_INVALID_VALUE);
+    try {
+      copy(to_pointer(device), source);
+      ++num_made;
+      made_again = true;
+    } catch (const DriverError&) {
+      emulator.reset();
+    }
+  }
+  EXPECT_TRUE(made_again);
+  EXPECT_EQ(num_copies(CopyPath::driver), num_made);
+}
+
+/// If a part of a copy may be running, the copy isn't made again beside it.
+TEST_P(RepeatedCopies, ThatMayStillBeRunningFail) {
+  if (!driver().emulated()) GTEST_SKIP() << "a real driver can't be made to fail";
+  const CUdeviceptr device = device_memory(kBytes);
+  Bytes bytes(4 * kBytes);
+  auto* const target =
+      reinterpret_cast<std::uint8_t*>(host::Pages(bytes.data() + host::page_bytes(), 1).data());
+  std::uint8_t* const pinned = target + 2 * host::page_bytes();
+  // The driver refuses the copy as one, so it is enqueued in pieces and waited for.
+  driver().call(symbol::mem_host_register)(pinned, host::page_bytes(), 0u);
+  const isthmus::test::EmulatorControls emulator(driver());
+  for (int i = 0; i < 3; ++i) copy(target, to_pointer(device));
+  for (int nth = 1; nth <= 3; ++nth)
+    emulator.fail_call("cuStreamSynchronize", nth, CUDA_ERROR_INVALID_VALUE);
+  try {
+    copy(target, to_pointer(device));
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const DriverError& error) {
+    EXPECT_TRUE(error.memory_in_use()) << error.what();
+  }
+  emulator.reset();
+  driver().call(symbol::ctx_synchronize)();
+  driver().call(symbol::mem_host_unregister)(pinned);
+}
+
 TEST_P(RepeatedCopies, ToAFileThatHasBecomeShorterAreRefused) {
   const CUdeviceptr device = device_memory(kBytes);
   const int file = memfd_create("isthmus-test", MFD_CLOEXEC);

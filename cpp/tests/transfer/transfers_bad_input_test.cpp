@@ -5,6 +5,7 @@
 
 #include <isthmus/errors.hpp>
 
+#include "host/memory/address_text.hpp"
 #include "host/memory/recent_mappings.hpp"
 #include "transfer/transfers_under_test.hpp"
 
@@ -18,6 +19,12 @@ protected:
     return message_of<UsageError>([&] { transfers().copy(target, source, size_bytes, options); });
   }
 };
+
+/// What is known about ordinary memory holds until then.
+void wait_for_next_tick() {
+  for (const host::Tick before = host::this_tick(); host::this_tick() == before;) {
+  }
+}
 
 TEST_F(BadCopy, OfZeroBytesIsAllowed) { transfers().copy(nullptr, nullptr, 0); }
 
@@ -41,10 +48,43 @@ TEST_F(BadCopy, AcrossAProtectedPageIsRefused) {
   ASSERT_NE(pages, MAP_FAILED);
   EXPECT_EQ(refusal(to_pointer(device), pages, 3 * page), "");
   ASSERT_EQ(mprotect(static_cast<std::byte*>(pages) + page, page, PROT_NONE), 0);
-  for (host::Tick before = host::this_tick(); host::this_tick() == before;) {
-  }
+  wait_for_next_tick();
   EXPECT_NE(refusal(to_pointer(device), pages, 3 * page), "");
   munmap(pages, 3 * page);
+}
+
+TEST_F(BadCopy, OfMemoryWithAGapInItsMiddleIsRefused) {
+  const CUdeviceptr device = device_memory(kMiB);
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t size_bytes = 16 * page;
+  void* const pages =
+      mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  ASSERT_EQ(munmap(static_cast<std::byte*>(pages) + 8 * page, page), 0);
+  EXPECT_TRUE(says(refusal(to_pointer(device), pages, size_bytes), "source of the copy is not"));
+  EXPECT_TRUE(says(refusal(pages, to_pointer(device), size_bytes), "target of the copy is not"));
+  Bytes other(size_bytes);
+  EXPECT_TRUE(says(refusal(other.data(), pages, size_bytes), "source of the copy is not"));
+  munmap(pages, size_bytes);
+}
+
+TEST_F(BadCopy, OfTwoPinnedRegionsWithAGapBetweenThemIsRefused) {
+  const CUdeviceptr device = device_memory(kMiB);
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* const mapped =
+      mmap(nullptr, 16 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  auto* const pages = static_cast<std::byte*>(mapped);
+  driver().call(symbol::mem_host_register)(pages, 8 * page, 0u);
+  driver().call(symbol::mem_host_register)(pages + 9 * page, 7 * page, 0u);
+  EXPECT_EQ(refusal(to_pointer(device), pages, 16 * page), "");
+  ASSERT_EQ(munmap(pages + 8 * page, page), 0);
+  wait_for_next_tick();
+  EXPECT_TRUE(says(refusal(to_pointer(device), pages, 16 * page), "source of the copy is not"));
+  EXPECT_TRUE(says(refusal(pages, to_pointer(device), 16 * page), "target of the copy is not"));
+  driver().call(symbol::mem_host_unregister)(pages);
+  driver().call(symbol::mem_host_unregister)(pages + 9 * page);
+  munmap(pages, 16 * page);
 }
 
 TEST_F(BadCopy, PastTheEndOfABufferIsRefused) {
@@ -71,7 +111,10 @@ TEST_F(BadCopy, OfABufferThatWasFreedIsRefusedThoughItIsSaidToBeADevices) {
   CopyOptions options;
   options.source_kind = MemoryKind::device;
   options.target_kind = MemoryKind::host;
-  EXPECT_TRUE(says(refusal(host.data(), to_pointer(device), host.size(), options), "freed"));
+  const std::string why = refusal(host.data(), to_pointer(device), host.size(), options);
+  EXPECT_TRUE(says(why, "freed")) << why;
+  EXPECT_TRUE(says(why, "at " + host::address_text(device) + ",")) << why;
+  EXPECT_EQ(host::address_text(0x7f0010004000), "0x7f0010004000");
 }
 
 TEST_F(BadCopy, ToMemoryThatMayNotBeWrittenIsRefused) {

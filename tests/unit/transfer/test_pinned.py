@@ -267,6 +267,13 @@ def test_trim_to_what_is_no_number_of_bytes_is_refused(wrong: object) -> None:
         pinned.trim(wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("wrong", [1 << 63, 1 << 70])
+def test_trim_to_more_bytes_than_there_can_be_is_refused(wrong: int) -> None:
+    pinned.empty(3)
+    with pytest.raises(isthmus.UsageError, match="must be at most 9223372036854775807 bytes"):
+        pinned.trim(wrong)
+
+
 def test_what_is_no_array_has_no_shape_to_take() -> None:
     with pytest.raises(isthmus.UsageError, match="not a NumPy array to take the shape of: 3"):
         pinned.empty_like(3)  # type: ignore[arg-type]

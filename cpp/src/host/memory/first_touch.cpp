@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <exception>
 #include <system_error>
 #include <thread>
 
@@ -13,6 +14,7 @@
 #include "host/cpu/affinity.hpp"
 #include "host/cpu/clock.hpp"
 #include "host/cpu/signal_block.hpp"
+#include "host/memory/huge_pages.hpp"
 #include "host/memory/pages.hpp"
 
 namespace isthmus::host {
@@ -37,6 +39,19 @@ bool can_populate() noexcept {
     return make_present(Pages(&here, 1));
   }();
   return can;
+}
+
+/// The kernel takes the advice where it gives no such page, too. Asked once: a process that turns
+/// huge pages off later is told that it has them.
+bool may_have_huge_pages() noexcept {
+  static const bool may = [] {
+    try {
+      return gives_advised_huge_pages();
+    } catch (const std::exception&) {
+      return true;  // no memory for the text of the setting
+    }
+  }();
+  return may;
 }
 
 /// An atomic "or" with zero: the kernel sees a store, other threads see no change.
@@ -69,7 +84,7 @@ bool advise_huge_pages(std::byte* memory, std::size_t size_bytes) noexcept {
   const auto start = reinterpret_cast<std::uintptr_t>(memory);
   const std::uintptr_t first = (start + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
   const std::uintptr_t end = (start + size_bytes) / kHugePageBytes * kHugePageBytes;
-  if (first >= end) return false;
+  if (first >= end || !may_have_huge_pages()) return false;
   return madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE) == 0;
 }
 

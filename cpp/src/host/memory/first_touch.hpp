@@ -26,7 +26,8 @@ bool touch_pages(std::byte* memory, std::size_t size_bytes) noexcept;
 /// Asks for huge pages in the part of a range that can hold whole ones. Effective until the memory
 /// is unmapped. Existing pages don't change.
 ///
-/// Returns     false if no huge page fits, or the kernel has none.
+/// Returns     false if no huge page fits, or the kernel has none, or gave none to this process when
+///             it first asked (see gives_advised_huge_pages()).
 bool advise_huge_pages(std::byte* memory, std::size_t size_bytes) noexcept;
 
 /// True if most of a range has no pages yet: checks up to 16 of them, 5 us in all.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "host/system/folder.hpp"
@@ -15,6 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kBytesPerKib = 1024;
+// Of PR_GET_THP_DISABLE: for all memory. With a further bit, advised memory is excepted. Source:
+// Documentation/admin-guide/mm/transhuge.rst of Linux 6.18.
+constexpr int kDisabledForAll = 1;
 constexpr std::string_view kPoolPrefix = "hugepages-";
 constexpr std::string_view kPoolSuffix = "kB";
 
@@ -44,6 +48,10 @@ std::vector<HugePagePool> read_pools(const fs::path& folder) {
   return pools;
 }
 
+std::string chosen_in(const fs::path& file) {
+  return std::string(chosen_word(read_text(file).value_or("")));
+}
+
 }  // namespace
 
 std::string_view chosen_word(std::string_view text) noexcept {
@@ -52,6 +60,15 @@ std::string_view chosen_word(std::string_view text) noexcept {
   const auto close = text.find(']', open);
   if (close == std::string_view::npos) return {};
   return text.substr(open + 1, close - open - 1);
+}
+
+bool gives_advised_huge_pages(const fs::path& root) {
+  if (prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == kDisabledForAll) return false;
+  const fs::path folder = root / "sys/kernel/mm/transparent_hugepage";
+  // Since Linux 6.8 each size has a setting of its own, too.
+  std::string mode = chosen_in(folder / "hugepages-2048kB/enabled");
+  if (mode.empty() || mode == "inherit") mode = chosen_in(folder / "enabled");
+  return mode != "never";
 }
 
 HugePages huge_pages(const fs::path& root) {

@@ -24,6 +24,11 @@ struct HugePages {
 /// Reads the huge-page facts below `root`.
 HugePages huge_pages(const std::filesystem::path& root = "/");
 
+/// True if this process gets transparent huge pages where it advises them: the machine's setting
+/// isn't "never", and nobody has turned them off for the process (PR_SET_THP_DISABLE; parents hand
+/// it down).
+bool gives_advised_huge_pages(const std::filesystem::path& root = "/");
+
 /// The word in brackets: "always [madvise] never" is "madvise"; "" if there is none.
 std::string_view chosen_word(std::string_view text) noexcept;
 

@@ -60,6 +60,15 @@ void take_file(std::string_view fields, Mapping& mapping) noexcept {
   mapping.has_file = mapping.inode != 0;
 }
 
+/// For a mapping that begins where the other ends.
+void join(Mapping& joined, const Mapping& next) noexcept {
+  joined.end = next.end;
+  joined.readable = joined.readable && next.readable;
+  joined.writable = joined.writable && next.writable;
+  joined.shared = joined.shared || next.shared;
+  joined.has_file = joined.has_file || next.has_file;
+}
+
 }  // namespace
 
 std::optional<Mapping> take_mapping(std::string_view& text) noexcept {
@@ -115,6 +124,16 @@ MemoryMap::Answer MemoryMap::find(std::uintptr_t address, Wanted wanted) const n
   mapping.inode = query.inode;
   mapping.has_file = query.inode != 0 || query.dev_major != 0 || query.dev_minor != 0;
   return {true, mapping};
+}
+
+MemoryMap::Answer MemoryMap::find_joined(std::uintptr_t begin, std::uintptr_t end) const noexcept {
+  Answer joined = find(begin, Wanted::covering);
+  while (joined.mapping && joined.mapping->end < end) {
+    const Answer next = find(joined.mapping->end, Wanted::covering);
+    if (!next.mapping) return next;
+    join(*joined.mapping, *next.mapping);
+  }
+  return joined;
 }
 
 }  // namespace isthmus::host

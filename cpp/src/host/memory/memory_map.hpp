@@ -52,6 +52,12 @@ public:
     std::optional<Mapping> mapping;
   };
   Answer find(std::uintptr_t address, Wanted wanted) const noexcept;
+  /// The mappings under [begin, end) as one, by a query for each. It may be read, or written, if all
+  /// of them may; it is shared, or has a file, if any of them is or has. Its offset and its file are
+  /// those of the first. No mapping: there is a gap.
+  ///
+  /// begin       < end
+  Answer find_joined(std::uintptr_t begin, std::uintptr_t end) const noexcept;
 
 private:
   int file_ = -1;

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include <sys/mman.h>
+
 #include "host/memory/memory_map.hpp"
 #include "host/system/text_file.hpp"
 
@@ -46,6 +48,16 @@ bool can_touch(const void* begin, std::size_t size_bytes, Access access) noexcep
   if (pages.count() <= kMaxPagesAsked) return can_touch_all(pages, access);
   const auto* const last = static_cast<const std::byte*>(begin) + size_bytes - 1;
   return can_touch_all(Pages(begin, 1), access) && can_touch_all(Pages(last, 1), access);
+}
+
+bool is_mapped(const void* begin, std::size_t size_bytes) noexcept {
+  const Pages pages(begin, size_bytes);
+  if (pages.end <= pages.first) return false;  // it ends beyond the last address
+  const int before = errno;
+  // Writes nothing, and fails at a gap. Source: mm/msync.c of Linux: since 2.6.19.
+  const bool mapped = msync(pages.data(), pages.size_bytes(), MS_ASYNC) == 0 || errno != ENOMEM;
+  errno = before;
+  return mapped;
 }
 
 }  // namespace isthmus::host

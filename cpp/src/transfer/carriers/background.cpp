@@ -43,12 +43,21 @@ Background::~Background() {
   if (thread_.joinable()) thread_.join();
 }
 
+void Background::start() {
+  const std::lock_guard lock(mutex_);
+  start_under_lock();
+}
+
+void Background::start_under_lock() {
+  if (!thread_.joinable()) thread_ = started_thread([this] { run(); });
+}
+
 void Background::post(BackgroundTask task) {
   {
     const std::lock_guard lock(mutex_);
     // Start the thread first: if that fails, the task must not stay in the queue for another task's
     // thread.
-    if (!thread_.joinable()) thread_ = started_thread([this] { run(); });
+    start_under_lock();
     tasks_.push_back(std::move(task));
   }
   changed_.notify_one();

@@ -26,11 +26,15 @@ public:
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
-  /// Throws      Unavailable if the system has no thread for it, std::bad_alloc: the task is
-  ///             dropped then and won't run.
+  /// Starts the thread, for tasks that mustn't fail for lack of it.
+  ///
+  /// Throws      Unavailable if the system has no thread for it, std::bad_alloc.
+  void start();
+  /// Throws      as start(): the task is dropped then and won't run.
   void post(BackgroundTask task);
 
 private:
+  void start_under_lock();
   void run();
   std::optional<BackgroundTask> take(std::unique_lock<std::mutex>& lock);
 

@@ -25,10 +25,15 @@ public:
   ///             may be.
   virtual void carry(const Plan& plan, const Request& request) const = 0;
 
+  /// True if begin() begins such a copy. Otherwise another thread must call carry().
+  virtual bool can_begin(const Plan& plan, const Request& request) const noexcept {
+    static_cast<void>(plan);
+    static_cast<void>(request);
+    return false;
+  }
   /// Begins the copy in stream order, and returns as the request wants.
   ///
-  /// Returns     null, with nothing begun, if this path can't; then another thread must call
-  ///             carry()
+  /// Returns     null, with nothing begun, unless can_begin()
   /// Throws      as carry(): nothing has begun, or nothing is running any more.
   virtual std::shared_ptr<PendingCopy> begin(const Plan& plan, const Request& request) const {
     static_cast<void>(plan);
@@ -57,8 +62,9 @@ class DriverCarrier final : public Carrier {
 public:
   using Carrier::Carrier;
   void carry(const Plan& plan, const Request& request) const override;
-  /// Null for copies that the stream can't order: downloads to pageable memory, and uploads from it
+  /// False for copies that the stream can't order: downloads to pageable memory, and uploads from it
   /// whose source is read later.
+  bool can_begin(const Plan& plan, const Request& request) const noexcept override;
   std::shared_ptr<PendingCopy> begin(const Plan& plan, const Request& request) const override;
 };
 
@@ -70,6 +76,7 @@ public:
       : Carrier(driver), stand_in_(stand_in) {}
   void carry(const Plan& plan, const Request& request) const override;
   /// Only for uploads whose source is free on return.
+  bool can_begin(const Plan& plan, const Request& request) const noexcept override;
   std::shared_ptr<PendingCopy> begin(const Plan& plan, const Request& request) const override;
 
 private:
@@ -91,7 +98,8 @@ class KernelCarrier final : public Carrier {
 public:
   using Carrier::Carrier;
   void carry(const Plan& plan, const Request& request) const override;
-  /// Null for downloads through staging memory: somebody must empty it.
+  /// False for downloads through staging memory: somebody must empty it.
+  bool can_begin(const Plan& plan, const Request& request) const noexcept override;
   std::shared_ptr<PendingCopy> begin(const Plan& plan, const Request& request) const override;
 };
 

@@ -52,23 +52,31 @@ Carriers::Turn Carriers::next_turn() noexcept {
 
 void Carriers::carry_again(const Plan& plan, const Request& request, const Turn& turn) {
   if (turn.number == 0) return carry_timed(plan, request, kTimedEvery, turn.start_ns);
-  count(plan);
-  of(plan.path).carry(plan, request);
+  carry_counted(plan, request);
   // The next one is timed, and must know whether it comes after a pause.
   if (turn.number == kTimedEvery - 1) pauses_.note_end(pauses_.now_ns());
+}
+
+/// Counts before copying: after the copy an atomic addition would wait until the bytes have left the
+/// core. So a copy that fails is counted for as long as it tries.
+void Carriers::carry_counted(const Plan& plan, const Request& request) {
+  count(plan);
+  try {
+    of(plan.path).carry(plan, request);
+  } catch (...) {
+    statistics_.count_back(plan.path, plan.ends.size_bytes, plan.num_copies());
+    throw;
+  }
 }
 
 /// num_copies  how many such copies this one's time stands for
 void Carriers::carry_timed(const Plan& plan, const Request& request, std::uint32_t num_copies,
                            std::int64_t start_ns) {
-  // Count before copying: after the copy an atomic addition would wait until the bytes have left
-  // the core.
-  count(plan);
   Crossing crossing = plan.crossing;
   // A plan that was kept was made without knowing when it would be carried.
   if (plan.predicted_seconds == Plan::kNotPredicted)
     crossing.after_pause = pauses_.is_after_pause(start_ns);
-  of(plan.path).carry(plan, request);
+  carry_counted(plan, request);
   const std::int64_t end_ns = pauses_.now_ns();
   pauses_.note_end(end_ns);
   const double seconds = static_cast<double>(end_ns - start_ns) * kSecondsPerNs;
@@ -79,13 +87,22 @@ void Carriers::carry_timed(const Plan& plan, const Request& request, std::uint32
   if (predicted > 0 && is_single) plan.device->learn(plan.path, crossing, seconds);
 }
 
+/// An upload that can't be begun is made at once if its source must be free on return.
+bool Carriers::needs_background(const Plan& plan, const Request& request) const noexcept {
+  const bool source_must_be_free = plan.uploads() && request.when == Return::source_free;
+  return !source_must_be_free && !of(plan.path).can_begin(plan, request);
+}
+
+void Carriers::prepare_to_begin(const Plan& plan, const Request& request) {
+  if (needs_background(plan, request)) background_->start();
+}
+
 std::shared_ptr<PendingCopy> Carriers::begin(const Plan& plan, const Request& request) {
+  if (needs_background(plan, request)) return carry_in_background(plan, request);
   if (auto pending = of(plan.path).begin(plan, request)) {
     count(plan);
     return pending;
   }
-  const bool source_must_be_free = plan.uploads() && request.when == Return::source_free;
-  if (!source_must_be_free) return carry_in_background(plan, request);
   carry(plan, request);
   return PendingCopy::complete();
 }

@@ -36,6 +36,11 @@ public:
   Turn next_turn() noexcept;
   /// carry() for a plan of PlanCache.
   void carry_again(const Plan& plan, const Request& request, const Turn& turn);
+  /// Starts the thread of the background if begin() needs it for such a copy. Call it for each of
+  /// several copies before the first begins: then no missing thread ends the call halfway.
+  ///
+  /// Throws      as Background::start()
+  void prepare_to_begin(const Plan& plan, const Request& request);
   /// Begins the copy, and returns as the request wants; a thread of the background makes it if its
   /// path can't begin it in stream order.
   ///
@@ -56,8 +61,10 @@ public:
   void forget() noexcept;
 
 private:
+  void carry_counted(const Plan& plan, const Request& request);
   void carry_timed(const Plan& plan, const Request& request, std::uint32_t num_copies,
                    std::int64_t start_ns);
+  bool needs_background(const Plan& plan, const Request& request) const noexcept;
   std::shared_ptr<PendingCopy> carry_in_background(const Plan& plan, const Request& request);
   void count(const Plan& plan) noexcept {
     statistics_.count(plan.path, plan.ends.size_bytes, plan.num_copies());

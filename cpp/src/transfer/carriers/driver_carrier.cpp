@@ -62,9 +62,13 @@ void DriverCarrier::carry(const Plan& plan, const Request& request) const {
       plan.ends, [&](const CopyEnds& ends) { copy_by_driver(driver_, ends, request.stream); });
 }
 
-std::shared_ptr<PendingCopy> DriverCarrier::begin(const Plan& plan, const Request& request) const {
+bool DriverCarrier::can_begin(const Plan& plan, const Request& request) const noexcept {
   const bool staged_by_driver = plan.uploads() && request.when == Return::source_free;
-  if (!plan.ends.is_ordered_by_driver() && !staged_by_driver) return nullptr;
+  return plan.ends.is_ordered_by_driver() || staged_by_driver;
+}
+
+std::shared_ptr<PendingCopy> DriverCarrier::begin(const Plan& plan, const Request& request) const {
+  if (!can_begin(plan, request)) return nullptr;
   // Everything that can fail comes before the copy begins.
   auto pending = std::make_shared<PendingCopy>(plan.device->context());
   enqueue(driver_, plan.ends, request.stream);

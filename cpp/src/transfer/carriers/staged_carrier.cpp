@@ -62,8 +62,12 @@ std::shared_ptr<PendingCopy> StagedCarrier::begin_without_ring(const Plan& plan,
   return last;
 }
 
+bool StagedCarrier::can_begin(const Plan& plan, const Request& request) const noexcept {
+  return plan.uploads() && request.when == Return::source_free;
+}
+
 std::shared_ptr<PendingCopy> StagedCarrier::begin(const Plan& plan, const Request& request) const {
-  if (!plan.uploads() || request.when != Return::source_free) return nullptr;
+  if (!can_begin(plan, request)) return nullptr;
   auto pending = std::make_shared<PendingCopy>(plan.device->context());
   const auto stage = [&] { upload(plan, request.stream, UploadEnd::staged); };
   if (plan.by_name) {

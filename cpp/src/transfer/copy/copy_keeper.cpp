@@ -32,6 +32,15 @@ std::string text_of(const std::exception_ptr& failure) {
   }
 }
 
+[[noreturn]] void throw_unwatched(bool is_ending) {
+  const std::string what = "telling when a copy has ended";
+  if (is_ending)
+    throw Unavailable(what, "the process is ending, and so has the thread for it",
+                      "result(), which waits for the copy itself, or a call before the end");
+  throw Unavailable(what, "the system has no thread for it",
+                    "a higher limit of processes (ulimit -u, pids.max); result() needs none");
+}
+
 }  // namespace
 
 // --- one copy ------------------------------------------------------------------------------------
@@ -187,14 +196,11 @@ bool CopyKeeper::cancel(const std::shared_ptr<KeptCopy>& copy) noexcept {
 void CopyKeeper::watch(const std::shared_ptr<KeptCopy>& copy, std::function<void()> told) {
   {
     Lock lock(mutex_);
+    // `told` is still the parameter, which is destroyed without the lock: its destructor may wait
+    // for another thread that wants the lock.
+    if (!copy->ended() && !running_ && !start()) throw_unwatched(ending_);
     copy->on_end_ = std::move(told);
     copy->watched_.store(true);
-    if (!copy->ended() && !running_ && !start()) {
-      copy->on_end_ = nullptr;
-      copy->watched_.store(false);
-      throw Unavailable("telling when a copy has ended", "the system has no thread for it",
-                        "a higher limit of processes (ulimit -u, pids.max); result() needs none");
-    }
     wake(lock);
   }
   if (copy->ended()) tell(copy);

@@ -116,8 +116,9 @@ public:
   /// Calls `told` once when the copy has ended: now, or by the thread that notices. At most one for
   /// each copy.
   ///
-  /// told        must not throw
-  /// Throws      Unavailable if nobody would notice, because the system has no thread.
+  /// told        must not throw; never destroyed under a lock
+  /// Throws      Unavailable if nobody would notice, because the system has no thread or end() was
+  ///             called.
   void watch(const std::shared_ptr<KeptCopy>& copy, std::function<void()> told);
   /// Nobody will ask for this copy any more. Frees nothing, and runs no follow-up.
   void drop(const std::shared_ptr<KeptCopy>& copy) noexcept;

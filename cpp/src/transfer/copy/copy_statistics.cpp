@@ -20,6 +20,13 @@ void CopyStatistics::count(CopyPath path, std::size_t size_bytes,
   counters.num_bytes.fetch_add(size_bytes, std::memory_order_relaxed);
 }
 
+void CopyStatistics::count_back(CopyPath path, std::size_t size_bytes,
+                                std::uint64_t num_copies) noexcept {
+  Counters& counters = of(path);
+  counters.num_copies.fetch_sub(num_copies, std::memory_order_relaxed);
+  counters.num_bytes.fetch_sub(size_bytes, std::memory_order_relaxed);
+}
+
 void CopyStatistics::time(CopyPath path, double seconds, double predicted_seconds,
                           double num_copies) noexcept {
   Counters& counters = of(path);

@@ -33,6 +33,8 @@ public:
   ///
   /// size_bytes  of all of them
   void count(CopyPath path, std::size_t size_bytes, std::uint64_t num_copies = 1) noexcept;
+  /// Takes such a count back: the copies have failed.
+  void count_back(CopyPath path, std::size_t size_bytes, std::uint64_t num_copies) noexcept;
   /// Adds the time of `num_copies` copies like this one. Reading the clock costs as much as a small
   /// copy, so only some of them are timed, and stand for all.
   void time(CopyPath path, double seconds, double predicted_seconds, double num_copies) noexcept;

@@ -26,6 +26,12 @@ bool is_shorter_than_beginning(CopyPath path, const Crossing& crossing, const De
          crossing.size_bytes <= device.window_at_once_bytes(crossing.direction);
 }
 
+/// True if the driver doesn't know one of a copy's addresses any more. Not if a part of the copy may
+/// still be running: it mustn't be made again beside that.
+bool is_of_changed_memory(const DriverError& error) {
+  return error.code() == CUDA_ERROR_INVALID_VALUE && !error.memory_in_use();
+}
+
 }  // namespace
 
 Engine::Engine(Windows the_windows, const RingSettings& ring)
@@ -104,8 +110,7 @@ bool Engine::copy_again(void* target, const void* source, std::size_t size_bytes
     carriers_.carry(plan, request, plan.start_ns);
   return true;
 } catch (const DriverError& error) {
-  // The driver doesn't know one of the addresses any more.
-  if (error.code() != CUDA_ERROR_INVALID_VALUE) throw;
+  if (!is_of_changed_memory(error)) throw;
   return false;
 }
 
@@ -124,7 +129,7 @@ bool Engine::copy_at_once(void* target, const void* source, std::size_t size_byt
   carriers_.carry_again(plan, request, turn);
   return true;
 } catch (const DriverError& error) {
-  if (error.code() != CUDA_ERROR_INVALID_VALUE) throw;
+  if (!is_of_changed_memory(error)) throw;
   return false;
 }
 

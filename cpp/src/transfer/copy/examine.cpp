@@ -3,6 +3,8 @@
 
 #include <isthmus/errors.hpp>
 
+#include "device/pointer_facts.hpp"
+#include "host/memory/address_text.hpp"
 #include "transfer/copy/task.hpp"
 #include "transfer/many/known_ranges.hpp"
 
@@ -13,7 +15,7 @@ namespace {
 [[noreturn]] void refuse_freed(const void* pointer) {
   throw UsageError(
       "CUDA knows no device memory at " +
-      std::to_string(reinterpret_cast<std::uintptr_t>(pointer)) +
+      host::address_text(reinterpret_cast<std::uintptr_t>(pointer)) +
       ", but the copy's options say that there is some: it was freed, or never was a GPU's");
 }
 
@@ -55,12 +57,15 @@ void require_apart(const void* target, const void* source, std::size_t size_byte
 bool is_host(MemoryKind kind) { return kind == MemoryKind::pageable || kind == MemoryKind::pinned; }
 
 /// True if the beginning of a copy's end is pinned but the range extends past the pinned memory.
-/// Then the kind of its last byte is used.
+/// Then the kind of its last byte is used, if that isn't pinned, too: between two pinned regions
+/// anything may lie.
 bool leaves_registration(const Driver& driver, MemoryRange& range, const void* begin,
                          std::size_t size_bytes) {
   const auto address = reinterpret_cast<std::uintptr_t>(begin);
   if (range.kind != MemoryKind::pinned || !reaches_past(range, address, size_bytes)) return false;
-  range.kind = range_at(driver, address + size_bytes - 1).kind;
+  if (is_pinned(driver, address, size_bytes)) return true;
+  const MemoryKind last = range_at(driver, address + size_bytes - 1).kind;
+  range.kind = last == MemoryKind::pinned ? MemoryKind::pageable : last;
   return true;
 }
 

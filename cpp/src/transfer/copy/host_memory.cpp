@@ -27,6 +27,10 @@ host::RecentMappings& recent_mappings() noexcept {
   return mine.recent;
 }
 
+bool allows(const host::Mapping& mapping, host::Access access) noexcept {
+  return access == host::Access::read ? mapping.readable : mapping.writable;
+}
+
 }  // namespace
 
 HostTouch HostMemory::touch(const void* begin, std::size_t size_bytes,
@@ -39,27 +43,38 @@ HostTouch HostMemory::touch(const void* begin, std::size_t size_bytes,
   if (is_ordinary(begin, size_bytes)) return HostTouch::direct;
   // Pinned memory may be touched, and stays as long as it is pinned. Memory pages after it may belong
   // to anything.
-  const bool all_pinned = host::Pages(begin, size_bytes).count() == 1 ||
-                          memory_type_at(driver_, first + size_bytes - 1) == CU_MEMORYTYPE_HOST;
-  if (all_pinned) return HostTouch::direct;
-  return host::can_touch(begin, size_bytes, access) ? touch_of_pages(begin, size_bytes)
-                                                    : HostTouch::forbidden;
+  const bool all_pinned =
+      host::Pages(begin, size_bytes).count() == 1 || is_pinned(driver_, first, size_bytes);
+  return all_pinned ? HostTouch::direct : touch_mappings(begin, size_bytes, access);
 }
 
 HostTouch HostMemory::touch_pageable(const void* begin, std::size_t size_bytes,
                                      host::Access access) const noexcept {
   if (host::is_own_memory(begin, size_bytes) || is_ordinary(begin, size_bytes))
     return HostTouch::direct;
-  if (!host::can_touch(begin, size_bytes, access)) return HostTouch::forbidden;
-  return touch_of_pages(begin, size_bytes);
+  return touch_mappings(begin, size_bytes, access);
 }
 
-/// For pages that are present now.
-HostTouch HostMemory::touch_of_pages(const void* begin, std::size_t size_bytes) const noexcept {
+/// For what isn't a single mapping of ordinary memory: a file's, protected memory, or several
+/// mappings, such as those of an array of which the middle has huge pages.
+HostTouch HostMemory::touch_mappings(const void* begin, std::size_t size_bytes,
+                                     host::Access access) const noexcept {
   const auto first = reinterpret_cast<std::uintptr_t>(begin);
-  const auto answer = map_.find(first, host::MemoryMap::Wanted::file_from_here);
-  const bool has_file = answer.mapping && answer.mapping->begin < first + size_bytes;
-  return has_file ? HostTouch::by_kernel : HostTouch::direct;
+  if (first + size_bytes <= first) return HostTouch::forbidden;  // beyond the last address
+  const auto [is_told, mapping] = map_.find_joined(first, first + size_bytes);
+  if (!is_told) {
+    const bool may_be =
+        host::can_touch(begin, size_bytes, access) && host::is_mapped(begin, size_bytes);
+    return may_be ? HostTouch::direct : HostTouch::forbidden;
+  }
+  if (!mapping || !allows(*mapping, access)) return HostTouch::forbidden;
+  if (mapping->is_ordinary()) {
+    recent_mappings().remember(*mapping, clock_());
+    return HostTouch::direct;
+  }
+  // A file may end before its mapping does.
+  if (!host::can_touch(begin, size_bytes, access)) return HostTouch::forbidden;
+  return mapping->has_file ? HostTouch::by_kernel : HostTouch::direct;
 }
 
 bool HostMemory::is_known(const void* begin, std::size_t size_bytes) const noexcept {
@@ -68,8 +83,8 @@ bool HostMemory::is_known(const void* begin, std::size_t size_bytes) const noexc
   return recent_mappings().is_ordinary(first, first + size_bytes - 1, clock_()).value_or(false);
 }
 
-/// Also false if the range lies in several mappings: anything may lie between them. Asks the kernel
-/// once per tick.
+/// Also false if the range lies in several mappings that aren't known together: anything may lie
+/// between them. Asks the kernel once per tick.
 bool HostMemory::is_ordinary(const void* begin, std::size_t size_bytes) const noexcept {
   const auto first = reinterpret_cast<std::uintptr_t>(begin);
   host::RecentMappings& recent = recent_mappings();

@@ -24,9 +24,13 @@ void KernelCarrier::carry(const Plan& plan, const Request& request) const {
   wait_for_copies(driver_, request.stream);
 }
 
-std::shared_ptr<PendingCopy> KernelCarrier::begin(const Plan& plan, const Request& request) const {
+bool KernelCarrier::can_begin(const Plan& plan, const Request& /*request*/) const noexcept {
   const auto is_direct = [](const LinkPiece& piece) { return piece.direct; };
-  if (!plan.uploads() && !std::ranges::all_of(*plan.pieces, is_direct)) return nullptr;
+  return plan.uploads() || std::ranges::all_of(*plan.pieces, is_direct);
+}
+
+std::shared_ptr<PendingCopy> KernelCarrier::begin(const Plan& plan, const Request& request) const {
+  if (!can_begin(plan, request)) return nullptr;
   auto pending = std::make_shared<PendingCopy>(plan.device->context());
   enqueue(driver_, plan, request.stream);
   end_there(*pending, request.stream);

@@ -33,15 +33,22 @@ constexpr const char* kUndefined = "all bytes of the call's targets are undefine
     at_rest = pending->over() && at_rest;
   }
   if (!at_rest) throw_of_memory_in_use();
+  if (begun.empty()) throw;
   try {
     throw;
   } catch (const DriverError& error) {
-    if (!begun.empty()) error.throw_adding(kUndefined);
-    throw;
+    error.throw_adding(kUndefined);
   } catch (const UsageError& error) {
-    if (begun.empty()) throw;
     throw UsageError(std::string(error.what()) + "; " + kUndefined);
+  } catch (const Unavailable& error) {
+    throw Unavailable(error.capability(), error.reason() + "; " + kUndefined, error.needs());
   }
+}
+
+/// True for a copy that goes on after the call.
+bool goes_on(const PlannedCopies& planned) {
+  const auto& [plan, request] = planned;
+  return request.when != Return::complete && !plan.recorded && plan.device != nullptr;
 }
 
 }  // namespace
@@ -95,9 +102,12 @@ std::vector<Pending> ManyCopies::begin(std::span<const PlannedCopies> planned) {
   try {
     begun.reserve(planned.size());
     awaited.reserve(planned.size());
-    for (const auto& [plan, request] : planned) {
+    for (const PlannedCopies& each : planned)
+      if (goes_on(each)) carriers_.prepare_to_begin(each.plan, each.request);
+    for (const PlannedCopies& each : planned) {
+      const auto& [plan, request] = each;
       const auto context = devices_.context_for(plan.device, request.stream);
-      if (request.when != Return::complete && !plan.recorded && plan.device != nullptr) {
+      if (goes_on(each)) {
         begun.push_back(carriers_.begin(plan, request));
         continue;
       }

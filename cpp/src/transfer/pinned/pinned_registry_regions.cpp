@@ -104,7 +104,9 @@ void PinnedRegistry::throw_over_cap(std::size_t size_bytes) const {
                         std::to_string(stats_.pinned_bytes) + " pinned " +
                         std::to_string(stats_.used_bytes) + " are in use and " +
                         std::to_string(stats_.pending_bytes) + " wait for streams",
-                    "a larger max_bytes, or fewer blocks at a time");
+                    "fewer or smaller arrays at a time, or more memory for the machine or its "
+                    "cgroup: unless a C++ program sets PinnedPoolOptions::max_bytes, a pool may "
+                    "pin half of that");
 }
 
 std::vector<PinnedRegistry::OwnedRegion> PinnedRegistry::take_unused(std::size_t kept_bytes) {

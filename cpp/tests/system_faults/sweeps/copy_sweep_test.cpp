@@ -328,49 +328,6 @@ TEST_P(CopySweep, WhoseTransfersHaveCopiedBeforeGoesOn) {
   RecordProperty("num_failures", num_failures_);
 }
 
-/// A copy that was refused because no thread could start isn't made later, when one can.
-class RefusedCopy : public TransfersUnderTest {
-protected:
-  /// Makes the first copy fail, and the second succeed.
-  void refuse_and_go_on(void* first_target, void* second_target, const void* source) {
-    make_transfers(sweeps_ring());
-    isthmus_system_faults_arm("thread", 1, "main");
-    EXPECT_THROW(static_cast<void>(transfers().copy_async(first_target, source, kBytes, in(own_),
-                                                          SourceOrder::stream)),
-                 Unavailable);
-    ASSERT_GE(isthmus_system_faults_disarm(), 1);
-    transfers().copy_async(second_target, source, kBytes, in(own_), SourceOrder::stream).wait();
-    drop_transfers();
-    driver().call(symbol::ctx_synchronize)();
-  }
-  void SetUp() override {
-    TransfersUnderTest::SetUp();
-    own_ = stream();
-  }
-
-  CUstream own_ = nullptr;
-};
-
-TEST_F(RefusedCopy, OfADownloadLeavesItsTargetUnchanged) {
-  const CUdeviceptr device = device_memory(kBytes);
-  send_to_device(device, pattern(kBytes, 3));
-  Bytes refused(kBytes, kWatched);
-  Bytes made(kBytes);
-  refuse_and_go_on(refused.data(), made.data(), to_pointer(device));
-  EXPECT_EQ(made, pattern(kBytes, 3));
-  EXPECT_EQ(refused, Bytes(kBytes, kWatched));
-}
-
-TEST_F(RefusedCopy, OfAnUploadLeavesItsTargetUnchanged) {
-  const CUdeviceptr refused = device_memory(kBytes);
-  const CUdeviceptr made = device_memory(kBytes);
-  fill(refused, kBytes, kWatched);
-  const Bytes sent = pattern(kBytes, 4);
-  refuse_and_go_on(to_pointer(refused), to_pointer(made), sent.data());
-  EXPECT_EQ(on_device(made, kBytes), sent);
-  EXPECT_EQ(on_device(refused, kBytes), Bytes(kBytes, kWatched));
-}
-
 INSTANTIATE_TEST_SUITE_P(All, CopySweep, testing::ValuesIn(kOperations),
                          [](const auto& each) { return each.param.name; });
 
