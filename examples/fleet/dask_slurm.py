@@ -1,7 +1,7 @@
 """
 A cluster of Dask on nodes of Slurm, for `isthmus fleet bench --scheduler` and `fleet sweep`.
 
-    pip install 'isthmus[scale]' dask-jobqueue
+    pip install ".[scale]" dask-jobqueue    # in a clone
     python examples/fleet/dask_slurm.py --nodes 64 --partition gpu
 
 The scheduler runs here, and each job of Slurm is a worker that has a node to itself. The worker

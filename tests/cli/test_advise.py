@@ -75,7 +75,7 @@ def test_json_of_the_classic_questions_and_of_offloading(invoke: Invoke, mine: s
 def test_without_a_profile_this_machine_is_measured_once(
     invoke: Invoke, own_environment: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    short = Effort(sizes=(4, 65536), budget_s=5, point_s=0.0, rounds=0, memory_sizes=(4096,))
+    short = Effort(sizes=(4, 4096, 65536), budget_s=60, point_s=0.0, rounds=0, memory_sizes=(4096,))
     monkeypatch.setenv("ISTHMUS_DRIVER", "emulated")
     monkeypatch.delenv("ISTHMUS_PROFILE", raising=False)
     monkeypatch.setattr("isthmus.profile.plan.FULL", short)
@@ -92,7 +92,7 @@ def test_without_a_profile_this_machine_is_measured_once(
 def test_a_profile_that_can_not_be_stored_is_answered_from(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    short = Effort(sizes=(4, 65536), budget_s=5, point_s=0.0, rounds=0, memory_sizes=(4096,))
+    short = Effort(sizes=(4, 4096, 65536), budget_s=60, point_s=0.0, rounds=0, memory_sizes=(4096,))
     monkeypatch.setenv("ISTHMUS_DRIVER", "emulated")
     monkeypatch.setenv("ISTHMUS_PROFILE", str(tmp_path / "a file" / "mine.json"))
     (tmp_path / "a file").write_text("")

@@ -303,6 +303,17 @@ def test_a_run_can_be_written_to_stdout_by_name(spawn: Invoke) -> None:
     assert outcome.out.count("emulated,test,") == 2
 
 
+def test_a_dash_is_no_file_and_refused_before_anything_is_measured(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = invoke(*ONE, "--output", "-")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "error: --output - names no file" in outcome.err
+    assert "hint: name a file, or /dev/stdout" in outcome.err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(
     spawn: Invoke, saved_runs: Callable[[], list[Path]]
 ) -> None:

@@ -27,7 +27,7 @@ COMMANDS = {
         *("-o", "out/evaluation"),
     ),
 }
-SHORT = Effort(sizes=(4, 4096), budget_s=0.1, point_s=0, rounds=1, quick=True)
+SHORT = Effort(sizes=(4, 4096), budget_s=60, point_s=0, rounds=1, quick=True)
 KINDS: tuple[Kind, ...] = ("open", "mkdir", "sync", "rename", "write")
 # So many of a kind are refused in turn: tests/unit/files refuses all.
 _MOST = 4

@@ -1,14 +1,17 @@
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from isthmus.profile.measuring import Measuring
 from isthmus.profile.plan import Effort
 from isthmus.profile.store import load_profile
 from program import Invoke
 
 pytestmark = pytest.mark.native
-EFFORT = Effort(sizes=(4, 65536), budget_s=5, point_s=0.0, rounds=0, quick=True)
+EFFORT = Effort(sizes=(4, 4096, 65536), budget_s=60, point_s=0.0, rounds=0, quick=True)
+ALL_SIZES = Measuring.measure_grid
 
 
 @pytest.fixture(autouse=True)
@@ -16,6 +19,12 @@ def short_and_emulated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the machine's own driver out, and the measuring short."""
     monkeypatch.setenv("ISTHMUS_DRIVER", "emulated")
     monkeypatch.setattr("isthmus.profile.plan.QUICK", EFFORT)
+
+
+def one_size(measuring: Measuring, sizes: Sequence[int]) -> None:
+    """Measure the shortest copies alone, as if the time were over then."""
+    if sizes[0] == EFFORT.sizes[0]:
+        ALL_SIZES(measuring, sizes)
 
 
 @pytest.fixture
@@ -117,6 +126,21 @@ def test_a_store_that_can_not_be_written_ends_in_exit_code_1_with_the_profile_pr
     assert outcome.code == 1
     assert outcome.err.count("error: can't write") == 1
     assert "H2D pageable" in outcome.out
+
+
+def test_a_profile_whose_time_ran_out_is_refused_and_the_stored_one_stays(
+    invoke: Invoke, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    invoke("profile", "--quick")
+    (path,) = folder.iterdir()
+    before = path.read_bytes()
+    monkeypatch.setattr("isthmus.profile.measuring.Measuring.measure_grid", one_size)
+    outcome = invoke("profile", "--quick", "-o", str(tmp_path / "mine.json"))
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "error: the profile is not stored: its copies ended at 4 B" in outcome.err
+    assert "hint: run `isthmus profile` without --quick" in outcome.err
+    assert path.read_bytes() == before
+    assert not (tmp_path / "mine.json").exists()
 
 
 def test_a_device_that_is_not_there_ends_in_exit_code_4(invoke: Invoke) -> None:

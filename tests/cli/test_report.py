@@ -70,6 +70,18 @@ def test_the_format_is_asked_for_where_no_suffix_says_it(
     assert (in_a_folder / "page").read_bytes() == (in_a_folder / "report-aa.md").read_bytes()
 
 
+@pytest.mark.parametrize("output_format", ["md", "html"])
+def test_a_dash_is_stdout_and_no_file_is_written(
+    invoke: Invoke, in_a_folder: Path, tmp_path: Path, output_format: str
+) -> None:
+    run, page = written(tmp_path, "aa"), in_a_folder / f"page.{output_format}"
+    outcome = invoke("report", run, "--format", output_format, "-o", "-")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert files(in_a_folder) == []
+    assert invoke("report", run, "-o", str(page)).code == 0
+    assert page.read_text("utf-8") == outcome.out
+
+
 @pytest.mark.long
 def test_the_same_run_gives_the_same_bytes_in_another_process(
     invoke: Invoke, in_a_folder: Path, tmp_path: Path

@@ -39,7 +39,7 @@ def test_a_run_compares_policies_and_says_that_it_is_modelled(invoke: Invoke) ->
     assert "16 GB/s to the GPU" in outcome.out
     heads = next(line for line in outcome.out.splitlines() if line.split() == ["ideal", "ranges"])
     assert heads
-    assert any(line.split()[:3] == ["times", "the", "first"] for line in outcome.out.splitlines())
+    assert any(line.split()[:3] == ["relative", "to", "the"] for line in outcome.out.splitlines())
 
 
 def test_equal_runs_print_equal_bytes(invoke: Invoke) -> None:

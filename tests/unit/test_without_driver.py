@@ -39,6 +39,10 @@ def test_host_arrays_are_copied() -> None:
 def test_the_plan_of_such_a_copy_names_no_device() -> None:
     plan = isthmus.explain(bytearray(8), b"12345678")
     assert (plan.source, plan.target, plan.device) == ("pageable", "pageable", -1)
+    assert str(plan) == (
+        "8 B from pageable to pageable memory: by the CPU; no GPU is involved, "
+        "and nothing is predicted"
+    )
 
 
 def test_there_are_statistics_of_no_copies_over_a_link() -> None:

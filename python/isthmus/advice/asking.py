@@ -66,7 +66,7 @@ class Advisor:
 
         Raises:
             UsageError: An argument has no answer, or there is no such machine.
-            Unavailable: There is no driver or no GPU.
+            Unavailable: There is no driver or no GPU, or this machine is too busy to be measured.
         """
         size_bytes = _bytes(size)
         question = Question(
@@ -116,7 +116,7 @@ class Advisor:
 
         Raises:
             UsageError: There is no array among the arguments, or no such machine.
-            Unavailable: There is no driver or no GPU.
+            Unavailable: There is no driver or no GPU, or this machine is too busy to be measured.
         """
         import numpy as np
 
@@ -188,13 +188,15 @@ def profile_here(driver: "_native.Driver", ordinal: int) -> "Profile":
         ordinal: The device.
 
     Raises:
-        Unavailable: The device has no memory for it.
+        Unavailable: The device has no memory for it, or the time was over before long copies were
+            measured.
     """
     from pathlib import Path
 
     from isthmus import _native
     from isthmus.profile.measuring import measure_profile
     from isthmus.profile.plan import FULL, MAX_EMULATED_BYTES
+    from isthmus.profile.reach import require_reach
     from isthmus.profile.session import Session
     from isthmus.profile.store import save_profile
 
@@ -204,6 +206,7 @@ def profile_here(driver: "_native.Driver", ordinal: int) -> "Profile":
         return stored
     effort = FULL.up_to(MAX_EMULATED_BYTES) if identity.emulated else FULL
     measured = measure_profile(identity, lambda most: Session(driver, ordinal, most), effort)
+    require_reach(measured, effort)
     if identity.file:
         try:
             save_profile(measured, Path(identity.file))

@@ -116,9 +116,9 @@ def copy(
     Rank the ways to give a buffer to a GPU.
 
     The times of allocating, copying and freeing are those of a profile: this machine's, which is
-    measured once in at most 10 s, or that of --machine. Memory counts as a program has it that
-    allocates and frees again and again. `isthmus advise offload` says whether to use the GPU at
-    all.
+    measured once in at most 10 s, or that of --machine. Allocating and freeing take as long as in
+    a program that does both again and again. `isthmus advise offload` says whether to use the GPU
+    at all.
 
     Exit codes: 0 ok, 1 error, 2 usage, 4 no device.
     """

@@ -55,7 +55,10 @@ def check(
     ] = None,
     tolerance: Annotated[
         str | None,
-        typer.Option(metavar="PERCENT", help="Up to so much more cost is the same.  [default: 5%]"),
+        typer.Option(
+            metavar="PERCENT",
+            help="A GPU that costs up to this much more isn't slow.  [default: 5%]",
+        ),
     ] = None,
     every: Annotated[
         bool, typer.Option("--all", help="Also list what is ok, and every finding and cause.")

@@ -135,7 +135,9 @@ def bench(
     arriving.flush()
     for complaint in store.complaints:
         say_lines(f"store: {one_line(complaint)}")
-    say(f"{counted(collected.runs, 'run')} in {folder}; {collected.attempts} left none")
+    without = counted(collected.attempts, "attempt")
+    rest = f"{without} left no run" if collected.attempts else "every node produced a run"
+    say(f"{counted(collected.runs, 'run')} in {folder}; {rest}")
     raise typer.Exit(_verdict(folder, collected))
 
 

@@ -53,11 +53,15 @@ def measure_and_keep(
         output: A file to which it is written, too.
         quick: Take 2 s instead of 10.
         debug: Show the traceback of a file that can't be written.
+
+    Raises:
+        Unavailable: The time was over before long copies were measured; what is stored stays.
     """
     from isthmus import _native
     from isthmus.machine.placement import bind_near_device
     from isthmus.profile.measuring import measure_profile
     from isthmus.profile.plan import FULL, MAX_EMULATED_BYTES, QUICK
+    from isthmus.profile.reach import require_reach
     from isthmus.profile.session import Session
 
     if choice.emulated_because is not None:
@@ -75,6 +79,7 @@ def measure_and_keep(
         measured = measure_profile(
             identity, lambda most: Session(choice.driver, choice.ordinal, most), effort, watch=watch
         )
+    require_reach(measured, effort)
     return Kept(profile=measured, code=_keep(measured, identity, output, debug=debug))
 
 

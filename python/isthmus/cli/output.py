@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from isthmus.cli.failure import ExitCode, report_failure
 from isthmus.cli.stderr import say_lines
-from isthmus.cli.stdout import print_data
+from isthmus.cli.stdout import STDOUT, print_data
 from isthmus.cli.terminal import columns_of, draws_characters, is_terminal
 from isthmus.errors import UsageError, WriteError
 from isthmus.files.whole import check_writable, write_whole
@@ -25,11 +25,16 @@ def check_output(path: Path | None) -> None:
     Refuse a file that can't be written before anything is measured for it.
 
     Raises:
-        UsageError: It is a folder, or its folder doesn't exist.
+        UsageError: It is a folder, or its folder doesn't exist, or it is "-".
         WriteError: The system doesn't allow it.
     """
     if path is None:
         return
+    if path == STDOUT:
+        raise UsageError(
+            "--output - names no file: this command doesn't write its file to stdout",
+            hint="name a file, or /dev/stdout",
+        )
     try:
         if path.is_dir():
             raise UsageError(

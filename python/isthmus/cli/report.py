@@ -10,6 +10,7 @@ from isthmus.cli.completing import complete_runs
 from isthmus.cli.report_file import ReportFormat, check_is_no_run, format_of
 from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say, say_lines
+from isthmus.cli.stdout import STDOUT, print_data
 from isthmus.errors import UsageError
 from isthmus.sizes import approximate_size
 
@@ -48,7 +49,7 @@ _FileOption = Annotated[
         "--output",
         metavar="FILE",
         help="The file; it is replaced if it exists. Its suffix decides the format: .html, .htm or "
-        ".md; without one, --format does.  [default: report-ID.html]",
+        ".md; without one, --format does. - is stdout.  [default: report-ID.html]",
     ),
 ]
 _FormatOption = Annotated[
@@ -90,11 +91,15 @@ def report(
     files = _files(names, compare=compare)
     found, is_history = _read(files), _is_folder(names[0])
     path = output or Path(f"report-{_name(found)}.{wanted.value}")
-    check_is_no_run(path, files)
-    check_output(path)
+    if path != STDOUT:
+        check_is_no_run(path, files)
+        check_output(path)
     text = _text(found, wanted, compare=compare, is_history=is_history)
-    write_whole(path, text)
-    say_lines(f"written: {path} ({approximate_size(len(text.encode()))})")
+    if path == STDOUT:
+        print_data(text)
+    else:
+        write_whole(path, text)
+        say_lines(f"written: {path} ({approximate_size(len(text.encode()))})")
     if len(found) > 1 and not is_history:
         say(f"curves are named by their runs: {', '.join(names_of(found))}")
 

@@ -1,11 +1,14 @@
 """Data goes to stdout: all of it, or a clear error."""
 
 import sys
+from pathlib import Path
 
 from isthmus.cli.stderr import silence
 from isthmus.errors import WriteError
 from isthmus.suggest import writable
 
+STDOUT = Path("-")
+"""What a user names as a file to mean stdout."""
 _HINT = "check where stdout goes; --output FILE writes a file"
 
 

@@ -61,12 +61,18 @@ def family_of(result: Result, *, emulated: bool = False) -> Family | None:
         return None
     for rule in _RULES:
         if rule.holds(result):
-            words = filter(None, (rule.name, _DIRECTIONS.get(result.direction or "")))
             by_cpu = emulated and (result.way == "sm" or result.suite == "overlap")
             clock = "host" if by_cpu else result.clock
             staged = result.way == "pageable"
-            return Family(name=", ".join(words), unit=result.unit, clock=clock, staged=staged)
+            name = _name(rule, result, by_cpu=by_cpu)
+            return Family(name=name, unit=result.unit, clock=clock, staged=staged)
     return None
+
+
+def _name(rule: _Rule, result: Result, *, by_cpu: bool) -> str:
+    """Name a family by what its results share; those of one rule that another clock times, too."""
+    how = "by a kernel" if by_cpu and "kernel" not in rule.name else ""
+    return ", ".join(filter(None, (rule.name, how, _DIRECTIONS.get(result.direction or ""))))
 
 
 def _copies(*ways: str, least: int = 1, most: int = 1 << 62) -> Callable[[Result], bool]:

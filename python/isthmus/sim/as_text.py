@@ -113,8 +113,8 @@ def _runs_table(runs: "Mapping[str, SimulationResult]") -> Table:
 
     rows = [
         row("time, us", lambda r: f"{r.total_ps / _PS_PER_US:.1f}"),
-        row("at least, us", lambda r: f"{r.least_ps / _PS_PER_US:.1f}"),
-        row("times the first", lambda r: f"{r.total_ps / first:.3f}" if first else "-"),
+        row("lower bound, us", lambda r: f"{r.least_ps / _PS_PER_US:.1f}"),
+        row("relative to the first", lambda r: f"{r.total_ps / first:.3f}" if first else "-"),
         row("to the GPU", lambda r: approximate_size(r.bytes_to_gpu)),
         row("to the CPU", lambda r: approximate_size(r.bytes_to_cpu)),
         row("migrations", lambda r: str(r.counts["migrations"])),

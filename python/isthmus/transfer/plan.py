@@ -59,19 +59,23 @@ class CopyPlan:
 
     def __str__(self) -> str:
         """Write it as a table: the chosen path has an arrow."""
+        crossing = self.device >= 0
         heading = (
             f"{format_size(self.size_bytes)} from {self.source} to {self.target} memory: "
-            f"{self.path}"
+            f"{self.path if crossing else 'by the CPU'}"
         )
         if self.path_after_pause != self.path:
             heading += f", after a pause {self.path_after_pause}"
         if self.packed:
             heading += ", with the host's array packed by NumPy"
-        rows = [f"{heading} ({self.profile})"]
+        if not crossing:
+            return f"{heading}; no GPU is involved, and nothing is predicted"
+        rows = [f"{heading} ({self.profile})" if self.profile else heading]
         width = max((len(cost.path) for cost in self.costs), default=0)
         for cost in self.costs:
             mark = "->" if cost.path == self.path else "  "
-            seconds = "-" if cost.seconds is None else f"{cost.seconds * 1e6:.2f} us"
+            # Of copies that cross no link nothing is predicted.
+            seconds = f"{cost.seconds * 1e6:.2f} us" if cost.seconds else "-"
             rows.append(f"{mark} {cost.path:<{width}} {seconds:>14}  {cost.reason}".rstrip())
         return "\n".join(rows)
 

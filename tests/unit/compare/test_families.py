@@ -1,6 +1,8 @@
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from isthmus.compare.families import family_of
 from isthmus.run.reading import read_run
 
@@ -44,6 +46,14 @@ def test_kernels_of_an_emulated_device_are_timed_by_the_host() -> None:
     assert real is not None
     assert emulated is not None
     assert (real.clock, emulated.clock) == ("device", "host")
+
+
+@pytest.mark.parametrize("emulated", [False, True])
+def test_no_two_families_have_one_name(emulated: bool) -> None:
+    results = read_run(str(RECORDED)).results
+    families = {f for r in results if (f := family_of(r, emulated=emulated)) is not None}
+    names = Counter(family.name for family in families)
+    assert [name for name, number in names.items() if number > 1] == []
 
 
 def test_what_was_derived_is_in_no_family() -> None:

@@ -12,7 +12,9 @@ from isthmus.fleet.attempt import Attempt, Outcome
 from isthmus.fleet.check import check_fleet
 from isthmus.fleet.health import Health, Patient, Verdict
 from isthmus.fleet.measured import Fleet
+from isthmus.report.answers.fleet import fleet_text
 from isthmus.report.answers.fleet_data import fleet_json, fleet_prometheus
+from isthmus.report.document.fleet import fleet_document
 from isthmus.run.result import Failure
 from isthmus.run.result import Status as ResultStatus
 
@@ -254,6 +256,11 @@ def test_too_few_equal_machines_are_not_judged() -> None:
     health = check_fleet(fleet_of([*equal_nodes(2), Made(name="odd", slower=5.0)]))
     assert health.bad == []
     assert all("not judged: 3 GPUs of its class" in p.findings[-1] for p in health.patients)
+    said = "one of 3 GPUs is bad, but none was judged by its speed: that takes 4 equal GPUs"
+    assert fleet_text(health, width=200).startswith(f"n{said}; 3 doubtful, 0 ok")
+    page = fleet_document(health)
+    assert page.verdicts[0].headline == f"N{said}."
+    assert "No GPU was judged by its speed: that takes 4 equal GPUs." in page.chapters[-1].sentences
 
 
 def test_machines_of_another_kind_are_classes_of_their_own() -> None:

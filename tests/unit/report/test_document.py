@@ -203,6 +203,45 @@ def test_what_brings_the_most_comes_first_and_what_brings_nothing_is_left_out(h1
     assert "Upload and download at the same time" not in {gain.change for gain in slow}
 
 
+PIN_FASTER = "Pin by huge pages, and keep pinned memory"
+
+
+def pinning(run: Run, way: str, metric: str) -> float:
+    [found] = [
+        result.median
+        for result in run.results
+        if (result.test, result.metric, result.bytes) == (f"alloc_{way}", metric, 1 << 30)
+    ]
+    assert found
+    return found
+
+
+def test_pinning_is_recommended_by_allocating_and_freeing_together(h100: Run) -> None:
+    before, after = (
+        sum(pinning(h100, way, metric) for metric in ("allocate", "free"))
+        for way in ("cuda_malloc_host", "isthmus_pinned")
+    )
+    [gain] = [one for one in gains_of(h100) if one.change == PIN_FASTER]
+    assert [pair.case for pair in gain.pairs] == ["allocating and freeing 1 GiB"]
+    assert gain.factor == pytest.approx(before / after)
+
+
+def test_pinning_that_is_quicker_to_free_and_not_in_all_is_not_recommended(h100: Run) -> None:
+    slower, faster = 2.3, 1 / 15
+    medians = {
+        metric: factor * pinning(h100, "cuda_malloc_host", metric)
+        for metric, factor in (("allocate", slower), ("free", faster))
+    }
+    results = [
+        result.model_copy(update={"median": medians[result.metric]})
+        if result.test == "alloc_isthmus_pinned" and result.metric in medians
+        else result
+        for result in h100.results
+    ]
+    run = h100.model_copy(update={"results": results})
+    assert PIN_FASTER not in {gain.change for gain in gains_of(run)}
+
+
 def test_a_run_without_the_numbers_has_neither_gains_nor_limits() -> None:
     empty = runs.run().model_copy(update={"results": []})
     assert gains_of(empty) == ()

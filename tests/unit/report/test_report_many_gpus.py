@@ -102,7 +102,7 @@ def test_outliers_are_named_where_they_are_most() -> None:
 
     text = report(NUMA_TESTS[:1], num_gpus=1, answer=answer)
     name = "numa_host_to_device_memcpy_ce bandwidth 64 MiB 1 of 6"
-    assert f"outliers, kept in all numbers, in 2 of 2 results; most: {name}" in text
+    assert f"2 of 2 results have outliers (none were removed). Most: {name}" in text
     assert "outliers" not in report(NUMA_TESTS[:1], num_gpus=1)
 
 

@@ -38,6 +38,7 @@ constexpr const char* kUndefined = "all bytes of the call's targets are undefine
     throw;
   } catch (const DriverError& error) {
     error.throw_adding(kUndefined);
+    throw;
   } catch (const UsageError& error) {
     throw UsageError(std::string(error.what()) + "; " + kUndefined);
   } catch (const Unavailable& error) {

@@ -129,7 +129,7 @@ def _fastest_table(first: Advice, last: Advice) -> Table:
     between = ["", *(_between(turn, rounded_size).strip(" ()") for turn in turns)]
     return Table(
         title="The fastest way",
-        heads=("way", "from", "as fast as the one before"),
+        heads=("way", "from", "tied with the previous way"),
         rows=tuple(zip((name.value for name in names), starts, between, strict=True)),
     )
 

@@ -17,6 +17,8 @@ _ORDER = (Verdict.LOST, Verdict.SLOWER, Verdict.FASTER, Verdict.SAME, None)
 _CHANGED = frozenset({Verdict.LOST, Verdict.SLOWER, Verdict.FASTER})
 _EMULATED = "EMULATED devices: modelled, not measured on a GPU"
 _MEASURED_IN = {"B/s": "bandwidth", "s": "time"}
+# The head of a column: the smallest loss that a comparison with this drift notices.
+_SMALLEST = "noticed from"
 _NOT_JUDGED = "not judged"
 Rows = dict[Subject, dict[int, Change]]
 
@@ -80,7 +82,7 @@ def families_table(name: str, comparison: Comparison) -> Table | None:
         title=f"{name}: families of results, each judged as a whole",
         heads=(
             *("family", "of", "verdict", "results"),
-            *("change", "at least", "at most", "drift", "finds"),
+            *("change", "at least", "at most", "drift", _SMALLEST),
         ),
         rows=tuple(map(_family_row, ordered)),
         num_text_columns=3,
@@ -99,8 +101,14 @@ def _family_row(judgement: Judgement) -> tuple[str, ...]:
         percent(low),
         percent(high),
         f"{judgement.drift * 100:.1f} %{stated}",
-        f"{judgement.found_from * 100:.0f} %",
+        _found_from(judgement),
     )
+
+
+def _found_from(judgement: Judgement) -> str:
+    """Say from which loss on one is found; "none" where it would have to be 100 % or more."""
+    part = judgement.found_from
+    return f"{part * 100:.0f} %" if part < 1 else "none"
 
 
 def changes_table(
@@ -142,9 +150,11 @@ def drift_lines(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> list[
     found = f"the smallest loss that is found in {POWER * 100:.0f} % of comparisons"
     rate = f"at most {FALSE_ALARMS * 100:.0f} % of comparisons"
     lines = [
-        f"drift: standard deviation between processes; finds: {found}",
+        f"drift: standard deviation between processes; {_SMALLEST}: {found}",
         f"false alarms: {rate} call any family slower though nothing has changed",
     ]
+    if any(judgement.found_from >= 1 for judgement in judgements):
+        lines.insert(1, "none: no loss below 100 % is found so often")
     single = [name for name, run in zip(names_of(runs), runs, strict=True) if not _has_repeats(run)]
     remarks = []
     if single:

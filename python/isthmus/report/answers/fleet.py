@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from isthmus.fleet.health import Health, Patient, Verdict
+from isthmus.fleet.standing import FEWEST
 from isthmus.report.fitting import PAGE_WIDTH, blocks_text, wrapped, wrapped_lines
 from isthmus.spelling import counted, listed
 from isthmus.suggest import one_line
@@ -12,6 +13,8 @@ _MOST_SHOWN = 12
 _MOST_CAUSES = 2
 _MOST_NOTES = 6
 _INDENT = "    "
+NEEDED = f"that takes {FEWEST} equal GPUs"
+"""Why nobody may have been judged."""
 
 
 def fleet_text(health: Health, *, every: bool = False, width: int = PAGE_WIDTH) -> str:
@@ -52,6 +55,8 @@ def headline(health: Health) -> str:
     ]
     if not total:
         return "there is nothing to check"
+    if not counts and not any(patient.standings for patient in health.patients):
+        return f"none of {counted(total, 'GPU')} is bad, but none was judged by its speed: {NEEDED}"
     if not counts:
         return f"none of {counted(total, 'GPU')} is bad"
     are = "is" if len(health.bad) == 1 else "are"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import isthmus
 from isthmus.fleet.health import Health, Patient
 from isthmus.fleet.health import Verdict as Kind
-from isthmus.report.answers.fleet import headline, is_modelled
+from isthmus.report.answers.fleet import NEEDED, headline, is_modelled
 from isthmus.report.document.fleet_pictures import (
     MOST_CELLS,
     cells,
@@ -118,6 +118,8 @@ def _pictures(judged: Sequence[Patient]) -> list[Chapter]:
 
 def _shown(number: int, most: int, what: str) -> str:
     """Say how many GPUs are shown, the worst first, and how many aren't."""
+    if not number:
+        return f"No GPU was judged by its speed: {NEEDED}."
     if number <= most:
         return f"All {counted(number, 'GPU')} that were judged, the worst first."
     return f"The worst {most} of {number} GPUs have {what}; {number - most} are left out."

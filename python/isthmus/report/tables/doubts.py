@@ -20,7 +20,8 @@ def _outlier_lines(run: Run) -> list[str]:
     named = ", ".join(f"{_name(r)} {r.num_outliers} of {r.n}" for r in worst)
     num_looked_at = sum(result.num_outliers is not None for result in run.results)
     how_many = f"{len(with_outliers)} of {counted(num_looked_at, 'result')}"
-    return [f"outliers, kept in all numbers, in {how_many}; most: {named}"]
+    verb = "has" if len(with_outliers) == 1 else "have"
+    return [f"{how_many} {verb} outliers (none were removed). Most: {named}"]
 
 
 def _clock_lines(run: Run) -> list[str]:

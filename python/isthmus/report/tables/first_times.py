@@ -83,7 +83,8 @@ def overlap_table(run: Run) -> Table | None:
     """Lay out how much of the shorter half each pipeline hides."""
     ratios = attempted(result for result in run.results if result.metric == "overlap_ratio")
     return pivot(
-        "Copies behind computation, the pipeline over its longer half (1.00x hides the shorter)",
+        "Copies behind computation: time of both over that of the longer one "
+        "(1.00x: the other is hidden)",
         sorted(ratios, key=lambda result: int(result.axes.get("streams", 1))),
         row={"test": lambda result: result.test, "size": size_word},
         column=streams,

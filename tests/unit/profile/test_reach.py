@@ -1,0 +1,54 @@
+import pytest
+
+from fakes.profiles import MIB, FakeCopies, identity
+from isthmus.errors import Unavailable
+from isthmus.profile.measuring import measure_profile
+from isthmus.profile.model import Profile
+from isthmus.profile.plan import FULL, QUICK, Effort
+from isthmus.profile.reach import require_reach
+
+
+def measured(copies: FakeCopies, effort: Effort) -> Profile:
+    return measure_profile(identity(), copies.open, effort, copies.clock)  # type: ignore[arg-type]
+
+
+def refusal(copies: FakeCopies, effort: Effort) -> Unavailable:
+    with pytest.raises(Unavailable) as caught:
+        require_reach(measured(copies, effort), effort)
+    return caught.value
+
+
+@pytest.mark.parametrize("effort", [FULL, QUICK])
+def test_what_is_measured_in_the_time_of_a_quiet_machine_is_enough(effort: Effort) -> None:
+    require_reach(measured(FakeCopies(), effort), effort)
+
+
+def test_a_quick_profile_of_a_busy_machine_is_refused_and_says_what_to_do() -> None:
+    error = refusal(FakeCopies(slower=3000), QUICK)
+    assert "its copies ended at 4 B, and those of 1 MiB are needed" in str(error)
+    assert "The time of 2 s was over before" in str(error)
+    assert error.hint.startswith("run `isthmus profile` without --quick")
+
+
+def test_a_long_one_that_is_refused_is_to_be_repeated_when_less_runs() -> None:
+    error = refusal(FakeCopies(slower=3000), FULL)
+    assert "The time of 10 s was over before" in str(error)
+    assert error.hint.startswith("run `isthmus profile` again when less runs here")
+
+
+def test_a_profile_without_any_copy_is_refused() -> None:
+    class Late(FakeCopies):
+        def open(self, max_bytes: int) -> FakeCopies:
+            self.now += 100
+            return super().open(max_bytes)
+
+    assert "its copies couldn't begin" in str(refusal(Late(), QUICK))
+
+
+def test_a_device_with_little_memory_is_not_asked_for_longer_copies() -> None:
+    require_reach(measured(FakeCopies(max_bytes=MIB), QUICK), QUICK)
+
+
+def test_an_effort_of_short_copies_alone_asks_for_no_longer_ones() -> None:
+    short = QUICK.up_to(65536)
+    require_reach(measured(FakeCopies(), short), short)
