@@ -203,6 +203,28 @@ class Measuring:
             for group in GROUPS:
                 self._measure(group, size)
 
+    def measure_rates(self) -> None:
+        """
+        Measure copies that show the paths' rates, if the time was over before them.
+
+        By short copies alone a long one would seem to take as long. On a busy machine they are
+        measured after the time, in as much time once more at most.
+        """
+        effort = self._effort
+        size = min(effort.bytes_that_show_a_rate, self._copies.max_bytes)
+        most_s = effort.budget_s / len(GROUPS) / (_FIRST_COPIES + effort.min_turns)
+        for group in GROUPS:
+            if not self._sizes(group):
+                self._measure(group, effort.sizes[0])
+            probes_s = sum(self._probe_seconds(way) for way in self._ways(group, size))
+            if max(self._sizes(group), default=size) < size and probes_s <= most_s:
+                self._measure(group, size)
+
+    def _probe_seconds(self, way: Way) -> float:
+        """Predict a copy of 1 MiB by the shortest: by its bytes it would seem to take longer."""
+        points = self.curves.get(way)
+        return _PROBE_OVER_SHORTEST * points[0].seconds if points else 0.0
+
     def refine(self) -> None:
         """Measure more sizes where the cheapest path changes."""
         for _ in range(self._effort.rounds):
@@ -337,6 +359,7 @@ def measure_profile(
     threads = measuring.choose_threads()
     memory = measuring.measure_memory()
     measuring.measure_grid(effort.sizes[1:])
+    measuring.measure_rates()
     measuring.refine()
     if not identity.emulated:
         # Modelled copies take the same after a pause.

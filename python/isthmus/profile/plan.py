@@ -116,6 +116,11 @@ class Effort:
         """What the command takes at most, with the start and the end of Python."""
         return 2.0 if self.quick else 10.0
 
+    @property
+    def bytes_that_show_a_rate(self) -> int:
+        """The size from which copies don't mostly wait for threads, slots and commands."""
+        return min((size for size in self.sizes if size >= _MIB), default=self.sizes[-1])
+
     def after(self, spent_s: float) -> "Effort":
         """Take a long start of the program off the budget, but at most half of the budget."""
         left_s = self.promised_s - spent_s - _END_S

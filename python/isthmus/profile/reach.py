@@ -5,10 +5,6 @@ from isthmus.profile.model import Path, Profile
 from isthmus.profile.plan import GROUPS, Effort, Group
 from isthmus.sizes import format_size
 
-# Up to here copies mostly wait for what comes before the first byte: threads, slots, a command.
-# A path's rate shows in longer ones.
-_BYTES_THAT_SHOW_A_RATE = 1 << 20
-
 
 def require_reach(profile: Profile, effort: Effort) -> None:
     """
@@ -24,7 +20,7 @@ def require_reach(profile: Profile, effort: Effort) -> None:
     Raises:
         Unavailable: It lacks long copies.
     """
-    least = min(_BYTES_THAT_SHOW_A_RATE, effort.sizes[-1])
+    least = effort.bytes_that_show_a_rate
     reached = min(_reach(profile, group) for group in GROUPS)
     if reached >= least:
         return
