@@ -135,6 +135,7 @@ def test_a_profile_whose_time_ran_out_is_refused_and_the_stored_one_stays(
     (path,) = folder.iterdir()
     before = path.read_bytes()
     monkeypatch.setattr("isthmus.profile.measuring.Measuring.measure_grid", one_size)
+    monkeypatch.setattr("isthmus.profile.measuring.Measuring.measure_rates", lambda _: None)
     outcome = invoke("profile", "--quick", "-o", str(tmp_path / "mine.json"))
     assert (outcome.code, outcome.out) == (1, "")
     assert "error: the profile is not stored: its copies ended at 4 B" in outcome.err

@@ -89,3 +89,12 @@ def _sizes(costs: Iterable[Cost]) -> list[int]:
         between.add(round(size))
         size *= _STEP
     return sorted(measured | between)
+
+
+def lower_of(point: CostPoint, before: list[CostPoint]) -> CostPoint:
+    """Keep the lower of two measurements, with a spread that covers both."""
+    both = [point, *before]
+    lows = [one.low_seconds for one in both if one.low_seconds is not None]
+    highs = [one.high_seconds for one in both if one.high_seconds is not None]
+    spread = {"low_seconds": min(lows, default=None), "high_seconds": max(highs, default=None)}
+    return min(both, key=lambda one: one.seconds).model_copy(update=spread)

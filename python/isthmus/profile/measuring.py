@@ -9,11 +9,12 @@ from importlib.metadata import version
 from operator import itemgetter
 from typing import TYPE_CHECKING, Protocol
 
+from isthmus.profile.costs import lower_of
+from isthmus.profile.machine_identity import machine_of
 from isthmus.profile.memory import Lives, MemoryFound, measure_memory
 from isthmus.profile.model import (
     Cost,
     CostPoint,
-    MachineIdentity,
     Measured,
     NotMeasured,
     Path,
@@ -303,7 +304,7 @@ class Measuring:
             points = self.curves.setdefault(way, [])
             before = [point for point in points if point.bytes == size]
             points[:] = [point for point in points if point.bytes != size]
-            point = _lower(CostPoint(bytes=size, **timing.model_dump()), before)
+            point = lower_of(CostPoint(bytes=size, **timing.model_dump()), before)
             insort(points, point, key=_bytes_of)
             if way.path in _ONLY_GETS_WORSE and points[-1] is point:
                 hopeless = timing.seconds > _HOPELESS * min(found.seconds.values())
@@ -388,29 +389,6 @@ def measure_profile(
         new_memory_downloads=memory.new_memory_downloads,
         staging_times=measuring.staging_times,
     )
-
-
-def machine_of(identity: "_native.ProfileIdentity") -> MachineIdentity:
-    """Describe the machine that the native module sees."""
-    return MachineIdentity(
-        emulated=identity.emulated,
-        gpu_uuid=identity.gpu_uuid,
-        gpu_name=identity.gpu_name,
-        link=identity.link,
-        cuda_version=identity.cuda_version,
-        driver_release=identity.driver_release or None,
-        cpu_model=identity.cpu_model or None,
-        num_cores=identity.num_cores,
-    )
-
-
-def _lower(point: CostPoint, before: list[CostPoint]) -> CostPoint:
-    """Keep the lower of two measurements, with a spread that covers both."""
-    both = [point, *before]
-    lows = [one.low_seconds for one in both if one.low_seconds is not None]
-    highs = [one.high_seconds for one in both if one.high_seconds is not None]
-    spread = {"low_seconds": min(lows, default=None), "high_seconds": max(highs, default=None)}
-    return min(both, key=lambda one: one.seconds).model_copy(update=spread)
 
 
 def _bytes_of(point: CostPoint) -> int:

@@ -12,7 +12,8 @@ from fakes.profiles import identity, profile
 from isthmus import _native
 from isthmus.errors import UsageError
 from isthmus.profile.costs import seconds_at
-from isthmus.profile.measuring import machine_of, measure_profile
+from isthmus.profile.machine_identity import machine_of
+from isthmus.profile.measuring import measure_profile
 from isthmus.profile.model import Path as ModelPath
 from isthmus.profile.model import Profile, StagingThreads
 from isthmus.profile.plan import MARGINS, Effort
