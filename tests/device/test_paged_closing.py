@@ -130,6 +130,16 @@ def test_two_arrays_of_the_same_pages_share_them_until_the_last_is_closed(cuda: 
     assert not is_pinned(cuda, host.ctypes.data)
 
 
+def test_a_larger_array_than_the_one_that_pinned_its_pages_is_refused(cuda: Cuda) -> None:
+    host = pages(16)
+    part = isthmus.PagedArray(host[: 3 * _PAGE])
+    with pytest.raises(Unavailable, match="ALREADY_REGISTERED"):
+        isthmus.PagedArray(host)
+    assert int(on_host(part.gather([5]))[0]) == 0
+    part.close()
+    assert not is_pinned(cuda, host.ctypes.data)
+
+
 def test_memory_that_is_pinned_at_its_ends_alone_is_refused(cuda: Cuda) -> None:
     host = pages(64)
     ends = [ctypes.c_void_p(host.ctypes.data), ctypes.c_void_p(host.ctypes.data + 63 * _PAGE)]

@@ -46,9 +46,15 @@ public:
       return reinterpret_cast<void*>(found->first.begin);
     }
     void* const first = reinterpret_cast<void*>(pages.begin);
+    // Before the pages are registered: there may be no memory for it.
+    const auto [use, is_new] = used_.try_emplace(place_of(driver, pages.begin), Use{pages.end, 1});
+    if (!is_new) {  // a shorter registration, which the driver doesn't extend
+      result = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+      return first;
+    }
     result = driver.raw(symbol::mem_host_register)(
         first, pages.end - pages.begin, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
-    if (result == CUDA_SUCCESS) used_[place_of(driver, pages.begin)] = {pages.end, 1};
+    if (result != CUDA_SUCCESS) used_.erase(use);
     return first;
   }
 
@@ -63,7 +69,10 @@ public:
     const auto found = used_.find(place_of(driver, reinterpret_cast<std::uintptr_t>(first)));
     if (found == used_.end() || --found->second.num_users > 0) return CUDA_SUCCESS;
     used_.erase(found);
-    return driver.raw(symbol::mem_host_unregister)(first);
+    const auto unregister = driver.raw(symbol::mem_host_unregister);
+    const CUresult result = unregister(first);
+    // Once more: pages that stay registered couldn't be registered again by their next owner.
+    return result == CUDA_SUCCESS ? result : unregister(first);
   }
 
 private:
@@ -156,7 +165,6 @@ HostRegistration::~HostRegistration() {
   const ScopedRelaxedCapture relaxed(driver);
   const auto push = driver.raw(symbol::ctx_push_current);
   CUresult pushed = push(context_.handle());
-  // Once more: pages that stay registered couldn't be registered again by their next owner.
   if (pushed != CUDA_SUCCESS) pushed = push(context_.handle());
   report_cleanup(driver, pushed, symbol::ctx_push_current.name);
   report_cleanup(driver, registered_pages().release(driver, pages_),
