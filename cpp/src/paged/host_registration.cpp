@@ -7,29 +7,17 @@
 #include <mutex>
 #include <string>
 
-#include <unistd.h>
-
 #include <isthmus/errors.hpp>
 
 #include "device/capture.hpp"
 #include "device/cleanup.hpp"
 #include "device/pointer_facts.hpp"
+#include "host/memory/pages.hpp"
 
 namespace isthmus {
 namespace {
 
-struct Pages {
-  std::uintptr_t begin;
-  std::uintptr_t end;
-};
-
-std::uintptr_t page_bytes() { return static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE)); }
-
-Pages pages_of(const void* memory, std::size_t size_bytes) {
-  const auto address = reinterpret_cast<std::uintptr_t>(memory);
-  return {address / page_bytes() * page_bytes(),
-          (address + size_bytes + page_bytes() - 1) / page_bytes() * page_bytes()};
-}
+using host::Pages;
 
 /// Pages that were registered here, and how many registrations use them.
 class RegisteredPages {
@@ -45,15 +33,15 @@ public:
       result = CUDA_SUCCESS;
       return reinterpret_cast<void*>(found->first.begin);
     }
-    void* const first = reinterpret_cast<void*>(pages.begin);
+    void* const first = pages.data();
     // Before the pages are registered: there may be no memory for it.
-    const auto [use, is_new] = used_.try_emplace(place_of(driver, pages.begin), Use{pages.end, 1});
+    const auto [use, is_new] = used_.try_emplace(place_of(driver, pages.first), Use{pages.end, 1});
     if (!is_new) {  // a shorter registration, which the driver doesn't extend
       result = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
       return first;
     }
     result = driver.raw(symbol::mem_host_register)(
-        first, pages.end - pages.begin, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+        first, pages.size_bytes(), CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
     if (result != CUDA_SUCCESS) used_.erase(use);
     return first;
   }
@@ -93,7 +81,7 @@ private:
   }
 
   Uses::iterator covering(const Driver& driver, const Pages& pages) {
-    const Place place = place_of(driver, pages.begin);
+    const Place place = place_of(driver, pages.first);
     const auto after = used_.upper_bound(place);
     if (after == used_.begin()) return used_.end();
     const auto before = std::prev(after);
@@ -122,8 +110,9 @@ bool is_pinned_throughout(const Driver& driver, const void* memory, std::size_t 
   const PointerFacts end = pointer_facts(driver, first + size_bytes - 1);
   if (!pinned(begin) || !pinned(end)) return false;
   if (begin.buffer_id != 0 && begin.buffer_id == end.buffer_id) return true;
-  const Pages pages = pages_of(memory, size_bytes);
-  for (std::uintptr_t page = pages.begin + page_bytes(); page < pages.end; page += page_bytes())
+  const Pages pages(memory, size_bytes);
+  for (std::uintptr_t page = pages.first + host::page_bytes(); page < pages.end;
+       page += host::page_bytes())
     if (!pinned(pointer_facts(driver, page))) return false;
   return true;
 }
@@ -140,15 +129,14 @@ HostRegistration::HostRegistration(const Context& context, void* memory, std::si
   const Driver& driver = context_.driver();
   const CurrentContext current(context_);
   const ScopedRelaxedCapture relaxed(driver);  // pinning is not part of any capture
-  const Pages pages = pages_of(memory, size_bytes);
+  const Pages pages(memory, size_bytes);
   if (registered_pages().has(driver, pages) || !is_pinned_throughout(driver, memory, size_bytes)) {
     CUresult result = CUDA_SUCCESS;
     void* const first = registered_pages().acquire(driver, pages, result);
     if (result != CUDA_SUCCESS)
       throw Unavailable("host memory that the GPU can read",
-                        "cuMemHostRegister of " + std::to_string(pages.end - pages.begin) +
-                            " bytes: " + driver.name_of(result) +
-                            (read_only ? " (the array is read-only)" : ""),
+                        "cuMemHostRegister of " + std::to_string(pages.size_bytes()) + " bytes: " +
+                            driver.name_of(result) + (read_only ? " (the array is read-only)" : ""),
                         kNeeds);
     pages_ = first;
   }

@@ -83,6 +83,7 @@ class Operands:
         numpy = numpy_module()
         if _is_on_device(given):
             found, kind = self._on_device(given, "values")
+            _require_type(kind, dtype)
         else:
             has_type = isinstance(given, numpy.ndarray | numpy.generic)
             array = _as_array(given, None, "values")
@@ -93,8 +94,7 @@ class Operands:
             _require_type(str(array.dtype), dtype)
             if array.ndim == 0 and count is not None:
                 array = numpy.full(count, array)
-            found, kind = self._uploaded(array), str(array.dtype)
-        _require_type(kind, dtype)
+            found = self._uploaded(array)
         if count is not None and found.count != count:
             raise UsageError(f"{found.count} values for {count} indices: give one for each")
         return found
@@ -176,7 +176,7 @@ def _require_no_loss(given: "np.dtype[Any]", dtype: "np.dtype[Any]") -> None:
     if _RANKS.get(given.kind, len(_RANKS)) > max(1, _RANKS[dtype.kind]):
         raise UsageError(
             f"values of {given}: the paged array has items of {dtype}",
-            hint="convert them first, so that it is told what is lost",
+            hint="convert them yourself, since that loses a part of each value",
         )
 
 

@@ -184,11 +184,10 @@ class Measuring:
     def _staging_rate(self, direction: Direction) -> float | None:
         """Give a staged copy's bytes per second; None if it can't be made, or takes too long."""
         way = Way(path=Path.STAGED, direction=direction, host_memory="pageable")
-        shortest = self.curves.get(way.model_copy(update={"path": Path.DRIVER}))
-        if not shortest:
+        by_driver = way.model_copy(update={"path": Path.DRIVER})
+        if not self.curves.get(by_driver):
             return None
-        probe_s = _FIRST_COPIES * _PROBE_OVER_SHORTEST * shortest[0].seconds
-        if probe_s > _MAX_FOR_THREADS * self._left():
+        if _FIRST_COPIES * self._probe_seconds(by_driver) > _MAX_FOR_THREADS * self._left():
             return None
         size = min(_PROBE_BYTES, self._copies.max_bytes)
         once = replace(self._effort, point_s=0, min_turns=1, max_turns=1)

@@ -14,6 +14,7 @@
 #include "measure/paging/ways.hpp"
 
 namespace isthmus::measure {
+
 /// "bfs_level", "paged" -> the file workload_bfs, and its isthmus_workload_bfs_level_paged.
 class FoundKernels {
 public:

@@ -24,8 +24,9 @@ enum class HostTouch {
 /// The thread's stack and heap cost nothing. For other memory the driver and the kernel are asked,
 /// which takes 0.5 to 1.5 us, and 0.2 to 0.6 us more for each further mapping of a range that lies in
 /// several. What they say about whole mappings of ordinary memory holds for the calling thread until
-/// the kernel's clock ticks, some milliseconds later; during that time a check takes 20 ns. If the memory is unmapped or protected within that time, the copy faults as memcpy
-/// would; afterwards it is an error again. This applies only to ordinary memory. Files, shared
+/// the kernel's clock ticks, some milliseconds later; during that time a check takes 20 ns. If the
+/// memory is unmapped or protected within that time, the copy faults as memcpy would; afterwards it
+/// is an error again. This applies only to ordinary memory. Files, shared
 /// memory and device memory are checked each time, so a file that has become shorter is an error at
 /// once. Pages that a program guards inside its own mappings (MADV_GUARD_INSTALL) are treated like
 /// the memory around them. Without PROCMAP_QUERY (Linux 6.11) a file's memory can't be told from

@@ -9,6 +9,7 @@
 #include "transfer/many/alike_copies.hpp"
 
 namespace isthmus::transfer {
+
 /// What the link takes for pinned memory.
 struct LinkCosts {
   /// Long enough that only the link's speed counts.
@@ -43,6 +44,7 @@ constexpr double kSecondsPerStagedByte = 1 / 14e9;
 // 116 us down. Source: benchmarks/frontdoor/h200/copies.json.
 constexpr double kSecondsPerFragmentUp = 1.4e-6;
 constexpr double kSecondsPerFragmentDown = 0.45e-6;
+
 bool is_direct(const Member& member) {
   const bool pinned = member.task.crossing.host_kind == MemoryKind::pinned;
   const bool read_late = member.task.uploads() && member.request.when == Return::source_free;

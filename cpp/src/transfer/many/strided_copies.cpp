@@ -12,6 +12,7 @@
 #include "transfer/many/layouts.hpp"
 
 namespace isthmus::transfer {
+
 /// One end, checked.
 struct StridedEnd {
   MemoryRange range;
