@@ -98,6 +98,15 @@ extern "C" __global__ void isthmus_budgeted_flush(const isthmus::budgeted_map* m
   isthmus_flush_units(*map, first_unit, end_unit);
 }
 
+/// Moves the bits of map->changed to `taken`: what a kernel notes meanwhile is in one of the two.
+extern "C" __global__ void isthmus_budgeted_take_changed(const isthmus::budgeted_map* map,
+                                                         uint32_t* taken) {
+  const IsthmusPagedMachine machine{};
+  const uint64_t num_words = (map->num_units() + 31) / 32;
+  for (uint64_t i = isthmus_lane(); i < num_words; i += isthmus_num_lanes())
+    taken[i] |= machine.exchange(map->changed + i, 0);
+}
+
 /// Reads positions begin .. end - 1 again, as far as they are held.
 extern "C" __global__ void isthmus_budgeted_refresh(const isthmus::budgeted_map* map,
                                                     uint64_t begin, uint64_t end) {

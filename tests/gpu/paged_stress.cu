@@ -142,6 +142,11 @@ extern "C" __global__ void load_one(const paged_map* map, ull index, unsigned* f
   *found = array.load(index);
 }
 
+extern "C" __global__ void store_one(const paged_map* map, ull index, unsigned value) {
+  paged_array<unsigned> array(*map);
+  if (threadIdx.x == 0) array.store(index, value);
+}
+
 extern "C" __global__ void add_one(const paged_map* map) {
   paged_array<unsigned> array(*map);
   const ull lane = blockIdx.x * ull(blockDim.x) + threadIdx.x;

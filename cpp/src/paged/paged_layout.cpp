@@ -127,7 +127,8 @@ PagedLayout::PagedLayout(const PagedSource& source, const PagedOptions& options)
   // Without a budget the host's side alone has what was stored written to the host's memory.
   if (budgeted && source.file && !source.read_only) {
     changed_at = map_bytes;
-    map_bytes += bits_bytes;
+    taken_at = changed_at + bits_bytes;
+    map_bytes += 2 * bits_bytes;
   }
   view_bytes = kPagedSettledAt + bits_bytes;
 }

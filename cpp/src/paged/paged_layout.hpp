@@ -54,8 +54,9 @@ struct PagedLayout {
   std::size_t units_bytes, frames_bytes;  ///< of a word for each unit, or frame
   std::size_t doublings_bytes;            ///< of a word for each page, with the policy adaptive
   std::size_t item_bytes, map_bytes;
-  std::size_t changed_at = 0;  ///< of the bits that a budgeted array of a file has more; 0: none
-  std::size_t view_bytes;      ///< of one stream's view
+  /// Of the bits that a budgeted array of a file has more; 0: none.
+  std::size_t changed_at = 0, taken_at = 0;
+  std::size_t view_bytes;  ///< of one stream's view
 };
 
 bool is_set(const std::vector<std::uint32_t>& words, std::uint64_t unit);

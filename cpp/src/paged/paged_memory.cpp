@@ -58,6 +58,7 @@ PagedMemory::PagedMemory(const Context& context, const Kernels& kernels, const P
   // The driver loads a kernel when it is asked for, and may wait then for kernels that run.
   for (const char* const name : {"flush", "settle", "make_valid", "refresh"}) kernel(name);
   if (!budgeted()) kernel("conclude");
+  if (keeps_changes()) kernel("take_changed");
   {
     const CurrentContext current(context_);
     const ScopedRelaxedCapture relaxed(context_.driver());

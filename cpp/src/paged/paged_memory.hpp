@@ -208,6 +208,7 @@ private:
   PagedRange all() const noexcept { return {0, source_.size_bytes}; }
   void write_back(const std::vector<paged::extent>& units, CUstream stream) const;
   bool keeps_changes() const noexcept { return map_.changed != nullptr; }
+  CUdeviceptr taken_changes() const noexcept;
   std::vector<std::uint32_t> stored_words() const;
   void note_stored() const;
   void write_file(const std::vector<paged::extent>& units) const;

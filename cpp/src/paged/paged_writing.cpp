@@ -10,6 +10,7 @@
 #include <isthmus/errors.hpp>
 
 #include "device/capture.hpp"
+#include "paged/paged_launching.hpp"
 #include "paged/paged_layout.hpp"
 
 namespace isthmus {
@@ -59,25 +60,34 @@ void PagedMemory::flush(const std::vector<PagedRange>& ranges) const {
   if (source_.file) write_file(units);
 }
 
+/// Bits of map_.changed that note_stored() has taken and, after a failure, not taken down.
+CUdeviceptr PagedMemory::taken_changes() const noexcept {
+  return maps_.pointer() + PagedLayout(source_, options_).taken_at;
+}
+
 /// The units that were stored to and not written back.
 std::vector<std::uint32_t> PagedMemory::stored_words() const {
   std::vector<std::uint32_t> stored = words(map_.dirty);
-  if (keeps_changes()) add_bits(stored, words(map_.changed));
+  if (keeps_changes()) {
+    add_bits(stored, words(map_.changed));
+    add_bits(stored, words(reinterpret_cast<const paged::word*>(taken_changes())));
+  }
   if (!unwritten_.empty()) add_bits(stored, unwritten_);
   return stored;
 }
 
 /// Takes down what is stored by now, before it goes to the host's memory: whatever fails later, it is
-/// known.
+/// known. Kernels that store to other units may run beside it: none of their bits is lost.
 void PagedMemory::note_stored() const {
+  const std::uint64_t num_words = (map_.num_units() + 31) / 32;
+  if (keeps_changes()) launch(kDefaultStream, "take_changed", num_words, taken_changes());
   add_bits(unwritten_, stored_words());
   if (!keeps_changes()) return;
   const CurrentContext current(context_);
   const ScopedRelaxedCapture relaxed(context_.driver());
-  context_.driver().call(symbol::memset_d8_async)(
-      reinterpret_cast<CUdeviceptr>(map_.changed), std::uint8_t{0},
-      (map_.num_units() + 31) / 32 * sizeof(paged::word), nullptr);
-  context_.driver().call(symbol::stream_synchronize)(nullptr);
+  context_.driver().call(symbol::memset_d8_async)(taken_changes(), std::uint8_t{0},
+                                                  num_words * sizeof(paged::word), kDefaultStream);
+  context_.driver().call(symbol::stream_synchronize)(kDefaultStream);
 }
 
 PagedRange PagedMemory::bytes_of(const paged::extent& units) const noexcept {
