@@ -220,10 +220,12 @@ def cpu_of(copy: Callable[[Any], object], target: object, count: int, pause_s: f
     return time.process_time() - start
 
 
-def idle_rows(libraries: Libraries) -> list[Row]:
+def idle_rows(libraries: Libraries, sizes: list[int]) -> list[Row]:
     """Measure the CPU time that is used from 50 ms after the last copy on."""
     rows = []
     for size in (256 * KIB, 64 * MIB):
+        if size not in sizes:
+            continue
         pair = libraries.pairs(size, "d2h", "pageable")["isthmus"]
         for _ in range(5):
             pair.copy(pair.prepare())
@@ -293,7 +295,7 @@ def main() -> None:
         if size in sizes
         for row in cpu_rows(libraries, size, direction, kind)
     ]
-    idle = idle_rows(libraries)
+    idle = idle_rows(libraries, sizes)
     rows: list[Row] = []
     left_out = []
     for size in sizes:

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "transfer/staging_under_test.hpp"
 
@@ -157,6 +159,38 @@ TEST_F(DevicePathsTest, OnlyCopiesThatAreBestInBothRhythmsAreAlwaysWindows) {
   use(profile_with_pauses({{CopyPath::driver, 15e-6, 10e-6}, {CopyPath::window, 1e-6, 10e-6}}));
   for (const Direction direction : kDirections)
     EXPECT_EQ(paths().window_always_until_bytes(direction), paths().window_until_bytes(direction));
+}
+
+TEST_F(DevicePathsTest, AfterPausesTheDriverIsTriedNowAndThenWhereItMayBeTheBestByNow) {
+  use(profile_with_pauses({{CopyPath::driver, 10e-6, 20e-6}, {CopyPath::window, 10e-6, 10e-6}}));
+  ASSERT_EQ(best_after_pause().path, CopyPath::window);
+  std::vector<int> tried;
+  for (int i = 0; i < 40; ++i)
+    if (paths().is_driver_to_be_tried(CopyPath::window, kAfterPause)) tried.push_back(i);
+  EXPECT_EQ(tried, (std::vector<int>{1, 17, 33}));
+  // By the driver such copies take 15 us, by the window 20. What one try tells isn't forgotten before the
+  // next.
+  for (int i = 0; i < 32 && best_after_pause().path == CopyPath::window; ++i)
+    if (paths().is_driver_to_be_tried(CopyPath::window, kAfterPause))
+      paths().learn(CopyPath::driver, kAfterPause, 15e-6, true);
+    else
+      paths().learn(CopyPath::window, kAfterPause, 20e-6);
+  EXPECT_EQ(best_after_pause().path, CopyPath::driver);
+}
+
+TEST_F(DevicePathsTest, TheDriverIsNotTriedWithoutAPauseNorWhereItIsFarBehind) {
+  const auto is_ever_tried = [&](const Crossing& crossing) {
+    for (int i = 0; i < 40; ++i)
+      if (paths().is_driver_to_be_tried(CopyPath::window, crossing)) return true;
+    return false;
+  };
+  use(profile_with_pauses({{CopyPath::driver, 10e-6, 20e-6}, {CopyPath::window, 10e-6, 10e-6}}));
+  EXPECT_TRUE(is_ever_tried(kAfterPause));
+  Crossing back_to_back = kAfterPause;
+  back_to_back.after_pause = false;
+  EXPECT_FALSE(is_ever_tried(back_to_back));
+  use(profile_with_pauses({{CopyPath::driver, 10e-6, 40e-6}, {CopyPath::window, 10e-6, 10e-6}}));
+  EXPECT_FALSE(is_ever_tried(kAfterPause));
 }
 
 TEST_F(DevicePathsTest, WhatPausesOfThisProgramCostIsLearnedInAFewCopies) {

@@ -84,7 +84,7 @@ void Carriers::carry_timed(const Plan& plan, const Request& request, std::uint32
   statistics_.time(plan.path, seconds, predicted, num_copies);
   // Copies without a prediction, such as those of managed memory, have other costs.
   const bool is_single = plan.pieces == nullptr;
-  if (predicted > 0 && is_single) plan.device->learn(plan.path, crossing, seconds);
+  if (predicted > 0 && is_single) plan.device->learn(plan.path, crossing, seconds, plan.is_try);
 }
 
 /// An upload that can't be begun is made at once if its source must be free on return.

@@ -43,6 +43,17 @@ bool is_staged_file(const Task& task, const Plan& plan) {
          plan.device->obstacle(CopyPath::staged, task.crossing).empty();
 }
 
+/// Takes the driver's copy now and then where the profile says that another path is best.
+void try_driver(const Task& task, Plan& plan) {
+  if (plan.profile == nullptr || task.ends.may_vanish() ||
+      !plan.device->is_driver_to_be_tried(plan.path, task.crossing))
+    return;
+  plan.path = CopyPath::driver;
+  plan.is_try = true;
+  plan.profile = nullptr;
+  plan.predicted_seconds = plan.device->predicted(plan.path, task.crossing);
+}
+
 /// True if the current context is one that the program made itself. An event of the primary context
 /// can't mark a place in such a context's streams.
 bool is_foreign_context(const Driver& driver, const Context& own) {
@@ -111,6 +122,7 @@ Plan Chooser::choose(const Task& task, const Request& request) const {
 
 Plan Chooser::ready(const Task& task, const Request& request) {
   Plan plan = choose(task, request);
+  try_driver(task, plan);
   if (!is_window(plan.path)) return plan;
   plan.window = open_window_of(task);
   if (plan.window != nullptr) return plan;

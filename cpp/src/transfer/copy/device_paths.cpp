@@ -31,6 +31,13 @@ constexpr float kForgotten = 1.0F / 64;
 // Where a pause costs less than this, copies tell nothing about it.
 constexpr double kLeastPauseSeconds = 1e-6;
 
+// The same copy after a pause took up to twice as long some minutes later, and half as long by another
+// path (benchmarks/rhythms). The driver's copy is tried if it is predicted to take so many times the best
+// path's, and then one copy in so many: at the most 0.04 of their time.
+constexpr double kMaxTriedTimes = 1.6;
+constexpr unsigned kTriedEvery = 16;
+constexpr float kLearnedByTry = 0.5F;
+
 /// Where pauses cost nothing, as on the emulated link, they make nothing uncertain either.
 double counted_seconds(CopyPath path, double seconds, double pause_seconds) {
   return seconds * margin_of(path, pause_seconds > 0);
@@ -168,7 +175,8 @@ double DevicePaths::predicted(const Choice& choice, const Crossing& crossing) co
   return choice.seconds * ratios_[ratio_of(choice.path, crossing)].load(std::memory_order_relaxed);
 }
 
-void DevicePaths::learn(CopyPath path, const Crossing& crossing, double seconds) noexcept {
+void DevicePaths::learn(CopyPath path, const Crossing& crossing, double seconds,
+                        bool is_try) noexcept {
   const double expected = this->seconds(path, crossing);
   if (expected <= 0) return;
   std::atomic<float>& ratio = ratios_[ratio_of(path, crossing)];
@@ -176,20 +184,22 @@ void DevicePaths::learn(CopyPath path, const Crossing& crossing, double seconds)
   const auto seen = static_cast<float>(seconds / expected);
   const float counted = std::clamp(seen, before / kMaxStep, before * kMaxStep);
   ratio.store(before + kLearned * (counted - before), std::memory_order_relaxed);
-  if (crossing.after_pause) learn_pause(path, crossing, seconds);
+  if (crossing.after_pause) learn_pause(path, crossing, seconds, is_try);
 }
 
-void DevicePaths::learn_pause(CopyPath path, const Crossing& crossing, double seconds) noexcept {
+void DevicePaths::learn_pause(CopyPath path, const Crossing& crossing, double seconds,
+                              bool is_try) noexcept {
   const Profile& current = *profile();
   const CostCurve* const curve = current.curve(path, crossing.direction, crossing.host_kind);
   const double pause = current.pause_seconds(path, crossing.direction, crossing.host_kind);
   if (curve == nullptr || pause < kLeastPauseSeconds) return;
   const double more = seconds - curve->seconds(crossing.size_bytes);
   const float seen = std::clamp(static_cast<float>(more / pause), 0.0F, kMaxShare);
+  const float learned = is_try ? kLearnedByTry : kLearned;
   for (const CopyPath other : kAllPaths) {
     std::atomic<float>& share = pause_shares_[way_of(other, crossing)];
     const float before = share.load(std::memory_order_relaxed);
-    const float change = other == path ? kLearned * (seen - before) : kForgotten * (1 - before);
+    const float change = other == path ? learned * (seen - before) : kForgotten * (1 - before);
     share.store(before + change, std::memory_order_relaxed);
   }
 }
@@ -210,6 +220,17 @@ Choice DevicePaths::best(const Crossing& crossing, bool without_windows) const {
   }
   if (best.seconds == std::numeric_limits<double>::infinity()) best.seconds = 0;
   return best;
+}
+
+bool DevicePaths::is_driver_to_be_tried(CopyPath best, const Crossing& crossing) noexcept {
+  if (!crossing.after_pause || best == CopyPath::driver) return false;
+  const Profile& current = *profile();
+  if (pause_seconds(current, CopyPath::driver, crossing) < kLeastPauseSeconds) return false;
+  if (seconds(current, CopyPath::driver, crossing) >
+      kMaxTriedTimes * seconds(current, best, crossing))
+    return false;
+  std::atomic<unsigned>& num_untried = num_untried_[way_of(CopyPath::driver, crossing)];
+  return num_untried.fetch_add(1, std::memory_order_relaxed) % kTriedEvery == 1;
 }
 
 std::string DevicePaths::obstacle(CopyPath path, const Crossing& crossing) const {

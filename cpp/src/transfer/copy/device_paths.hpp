@@ -48,6 +48,10 @@ public:
   /// The cheapest path; with `without_windows` the cheapest that needs no window. There always is
   /// one.
   Choice best(const Crossing& crossing, bool without_windows) const;
+  /// True for the second and every sixteenth copy after a pause whose best path isn't the driver's, if
+  /// the driver's isn't predicted to take much longer: it may take less by now, and only a copy by it
+  /// tells. Counts the copies of a direction and kind of memory.
+  bool is_driver_to_be_tried(CopyPath best, const Crossing& crossing) noexcept;
   /// Every path, usable ones first, cheapest first, with reasons; also what pauses cost.
   std::vector<PathCost> costs(const Crossing& crossing) const;
   /// Predicted seconds of one path; 0 if it has no curve.
@@ -61,7 +65,9 @@ public:
   /// Tells what a copy took. Programs differ from `isthmus profile`: caches and threads are in
   /// another state. After a pause each path's share of what the profile says of pauses also follows
   /// what was seen, in later choices: a program may spin, sleep or run kernels.
-  void learn(CopyPath path, const Crossing& crossing, double seconds) noexcept;
+  ///
+  /// is_try      of a path that isn't taken often: this copy counts for more
+  void learn(CopyPath path, const Crossing& crossing, double seconds, bool is_try = false) noexcept;
   /// Why a path can't be taken; empty if it can.
   std::string obstacle(CopyPath path, const Crossing& crossing) const;
 
@@ -132,7 +138,7 @@ private:
   }
   /// The index in ratios_ of copies of about this size, after a pause or not.
   static std::size_t ratio_of(CopyPath path, const Crossing& crossing) noexcept;
-  void learn_pause(CopyPath path, const Crossing& crossing, double seconds) noexcept;
+  void learn_pause(CopyPath path, const Crossing& crossing, double seconds, bool is_try) noexcept;
   void give_up_ring(const std::string& why);
 
   Context context_;
@@ -146,6 +152,8 @@ private:
   std::array<Until, 2> until_;
   /// Of each way: how much of the profile's pause_seconds() copies took lately.
   std::array<std::atomic<float>, Profile::kNumWays> pause_shares_;
+  /// Of the driver's way: copies after pauses that had another path, so close that it is to be tried.
+  std::array<std::atomic<unsigned>, Profile::kNumWays> num_untried_{};
   /// Of each way, doubling of sizes, and rhythm: what copies took lately over seconds().
   std::array<std::atomic<float>, Profile::kNumWays * kNumDoublings * 2> ratios_;
   std::atomic<bool> ring_given_up_{false};
