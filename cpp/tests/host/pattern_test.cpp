@@ -36,6 +36,12 @@ TEST(Pattern, AFillOfAnySizeIsLittleEndianWordsWithTheLastCutShort) {
   }
 }
 
+TEST(Pattern, OneThreadFillsWithTheSameBytesAsMany) {
+  std::vector<std::byte> bytes(kManyThreadsBytes);
+  fill_pattern(bytes.data(), bytes.size(), 42, FilledBy::one_thread);
+  EXPECT_TRUE(bytes == filled(kManyThreadsBytes, 42));
+}
+
 TEST(Pattern, AFillTouchesNothingBeyondItsRange) {
   std::vector<std::byte> bytes(64, std::byte{0xAA});
   fill_pattern(bytes.data() + 3, 21, 7);

@@ -49,9 +49,10 @@ std::size_t parts_for(std::size_t num_words) {
 
 }  // namespace
 
-void fill_pattern(std::byte* target, std::size_t size_bytes, std::uint64_t seed) {
+void fill_pattern(std::byte* target, std::size_t size_bytes, std::uint64_t seed,
+                  FilledBy filled_by) {
   const std::size_t num_words = size_bytes / kWordBytes;
-  over_parts(num_words, parts_for(num_words),
+  over_parts(num_words, filled_by == FilledBy::one_thread ? 1 : parts_for(num_words),
              [=](std::size_t, std::size_t first, std::size_t last) {
                for (std::size_t i = first; i < last; ++i) {
                  const std::uint64_t word = little_endian(pattern_word(seed, i));

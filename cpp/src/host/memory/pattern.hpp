@@ -16,6 +16,10 @@ constexpr std::uint64_t pattern_word(std::uint64_t seed, std::uint64_t index) no
   return z ^ (z >> 31U);
 }
 
+/// Who fills: many threads are quicker, but leave bytes in the caches of many cores, and an upload that
+/// follows has to fetch them from there. Source: benchmarks/link/just_written.py.
+enum class FilledBy { many_threads, one_thread };
+
 /// Fills host memory with the pattern: 8-byte little-endian words, the last one cut short.
 ///
 /// Large ranges are split over the CPUs the calling thread may run on; each thread inherits the
@@ -24,7 +28,8 @@ constexpr std::uint64_t pattern_word(std::uint64_t seed, std::uint64_t index) no
 /// target      host, [size_bytes], any alignment
 /// size_bytes  may be 0
 /// Throws      std::system_error if a thread can't be started; the target is then undefined.
-void fill_pattern(std::byte* target, std::size_t size_bytes, std::uint64_t seed);
+void fill_pattern(std::byte* target, std::size_t size_bytes, std::uint64_t seed,
+                  FilledBy filled_by = FilledBy::many_threads);
 
 /// Counts differences from the pattern: whole words, and then each trailing byte separately.
 ///

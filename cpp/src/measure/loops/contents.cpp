@@ -33,11 +33,12 @@ std::uint64_t count_nonzero(const std::byte* source, std::size_t size_bytes) {
 
 BufferContents::BufferContents(Contents kind) : kind_(kind), seed_(next_seed()) {}
 
-void BufferContents::fill(std::byte* target, std::size_t size_bytes) const {
+void BufferContents::fill(std::byte* target, std::size_t size_bytes,
+                          host::FilledBy filled_by) const {
   if (kind_ == Contents::zeros) {
     std::memset(target, 0, size_bytes);
   } else {
-    host::fill_pattern(target, size_bytes, seed_);
+    host::fill_pattern(target, size_bytes, seed_, filled_by);
   }
 }
 

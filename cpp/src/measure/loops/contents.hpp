@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "device/kernels.hpp"
+#include "host/memory/pattern.hpp"
 
 namespace isthmus::measure {
 
@@ -27,7 +28,8 @@ public:
 
   Contents kind() const noexcept { return kind_; }
   /// Writes the first `size_bytes` to `target`, which is host memory.
-  void fill(std::byte* target, std::size_t size_bytes) const;
+  void fill(std::byte* target, std::size_t size_bytes,
+            host::FilledBy filled_by = host::FilledBy::many_threads) const;
   /// Counts differences, in words and trailing bytes.
   ///
   /// offset_bytes   where in the contents `source` begins; a multiple of 8
