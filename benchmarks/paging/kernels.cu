@@ -154,6 +154,18 @@ PAGED_KERNEL budgeted_gather(const isthmus::budgeted_map* map, const unsigned* a
 }
 
 // As span_stream.
+PAGED_KERNEL budgeted_blocks(const isthmus::budgeted_map* map, ull num_blocks, ull num_read,
+                             float* out) {
+  isthmus::budgeted_array<float4> array(*map);
+  float sum = 0;
+  const ull lane = threadIdx.x % 32;
+  for (ull i = lane_of_grid() / 32; i < num_read; i += num_lanes() / 32) {
+    auto items = array.span(block_of(i, num_blocks) * 64, 64);
+    sum += all_of(items[lane]) + all_of(items[lane + 32]);
+  }
+  atomicAdd(out, sum);
+}
+
 PAGED_KERNEL budgeted_stream(const isthmus::budgeted_map* map, ull chunk, float* out) {
   isthmus::budgeted_array<float4> array(*map);
   float sum = 0;

@@ -27,6 +27,7 @@ from budgets import measure_budgets
 from contestants import optional
 from machine import machine_facts
 from policies import measure_policies
+from random_order import measure_random_order
 
 cupy: Any = optional("cupy")
 
@@ -63,6 +64,7 @@ PARTS = (
     "managed",
     "written_back",
     "random_blocks",
+    "random_order",
     "budgets",
 )
 
@@ -369,6 +371,7 @@ def main() -> None:
             "managed": partial(managed, bench),
             "written_back": partial(written_back, bench, host),
             "random_blocks": partial(random_blocks, bench, host, device),
+            "random_order": partial(measure_random_order, bench, host, device, cupy),
             "budgets": partial(measure_budgets, bench, cupy, host, device),
         }
         for part in options.only:
