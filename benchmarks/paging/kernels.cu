@@ -63,9 +63,12 @@ PAGED_KERNEL span_stream(const paged_map* map, ull chunk, float* out) {
 }
 
 // Warps read blocks of 1 KiB, of which there are a power of two, in a random order, each once.
-__device__ ull block_of(ull i, ull num_blocks) { return i * 0x9E3779B1ULL + 12345 & num_blocks - 1; }
+__device__ ull block_of(ull i, ull num_blocks) {
+  return i * 0x9E3779B1ULL + 12345 & num_blocks - 1;
+}
 
-extern "C" __global__ void plain_blocks(const float4* data, ull num_blocks, ull num_read, float* out) {
+extern "C" __global__ void plain_blocks(const float4* data, ull num_blocks, ull num_read,
+                                        float* out) {
   float sum = 0;
   const ull lane = threadIdx.x % 32;
   for (ull i = lane_of_grid() / 32; i < num_read; i += num_lanes() / 32) {
@@ -75,8 +78,7 @@ extern "C" __global__ void plain_blocks(const float4* data, ull num_blocks, ull 
   atomicAdd(out, sum);
 }
 
-PAGED_KERNEL paged_blocks(const paged_map* map, ull num_blocks, ull num_read,
-                                        float* out) {
+PAGED_KERNEL paged_blocks(const paged_map* map, ull num_blocks, ull num_read, float* out) {
   paged_array<float4> array(*map);
   float sum = 0;
   const ull lane = threadIdx.x % 32;
@@ -87,14 +89,14 @@ PAGED_KERNEL paged_blocks(const paged_map* map, ull num_blocks, ull num_read,
   atomicAdd(out, sum);
 }
 
-extern "C" __global__ void plain_gather(const float* data, const unsigned* at, ull count, float* out) {
+extern "C" __global__ void plain_gather(const float* data, const unsigned* at, ull count,
+                                        float* out) {
   float sum = 0;
   for (ull i = lane_of_grid(); i < count; i += num_lanes()) sum += data[at[i]];
   atomicAdd(out, sum);
 }
 
-PAGED_KERNEL paged_gather(const paged_map* map, const unsigned* at, ull count,
-                                        float* out) {
+PAGED_KERNEL paged_gather(const paged_map* map, const unsigned* at, ull count, float* out) {
   paged_array<float> array(*map);
   float sum = 0;
   for (ull i = lane_of_grid(); i < count; i += num_lanes()) sum += array.load(at[i]);
@@ -112,7 +114,8 @@ PAGED_KERNEL overwrite_all(const paged_map* map, ull chunk) {
 }
 
 // Warps read rows of 1 KiB, each access a row of `rows`.
-extern "C" __global__ void plain_rows(const float4* data, const unsigned* rows, ull count, float* out) {
+extern "C" __global__ void plain_rows(const float4* data, const unsigned* rows, ull count,
+                                      float* out) {
   float sum = 0;
   const ull lane = threadIdx.x % 32;
   for (ull i = lane_of_grid() / 32; i < count; i += num_lanes() / 32) {
@@ -133,27 +136,25 @@ __device__ void rows_of(Array& array, const unsigned* rows, ull count, float* ou
   atomicAdd(out, sum);
 }
 
-PAGED_KERNEL paged_rows(const paged_map* map, const unsigned* rows, ull count,
-                                      float* out) {
+PAGED_KERNEL paged_rows(const paged_map* map, const unsigned* rows, ull count, float* out) {
   paged_array<float4> array(*map);
   rows_of(array, rows, count, out);
 }
 
-PAGED_KERNEL budgeted_rows(const isthmus::budgeted_map* map, const unsigned* rows,
-                                         ull count, float* out) {
+PAGED_KERNEL budgeted_rows(const isthmus::budgeted_map* map, const unsigned* rows, ull count,
+                           float* out) {
   isthmus::budgeted_array<float4> array(*map);
   rows_of(array, rows, count, out);
 }
 
-PAGED_KERNEL budgeted_gather(const isthmus::budgeted_map* map, const unsigned* at,
-                                           ull count, float* out) {
+PAGED_KERNEL budgeted_gather(const isthmus::budgeted_map* map, const unsigned* at, ull count,
+                             float* out) {
   isthmus::budgeted_array<float> array(*map);
   float sum = 0;
   for (ull i = lane_of_grid(); i < count; i += num_lanes()) sum += array.load(at[i]);
   atomicAdd(out, sum);
 }
 
-// As span_stream.
 PAGED_KERNEL budgeted_blocks(const isthmus::budgeted_map* map, ull num_blocks, ull num_read,
                              float* out) {
   isthmus::budgeted_array<float4> array(*map);
@@ -166,6 +167,7 @@ PAGED_KERNEL budgeted_blocks(const isthmus::budgeted_map* map, ull num_blocks, u
   atomicAdd(out, sum);
 }
 
+// As span_stream.
 PAGED_KERNEL budgeted_stream(const isthmus::budgeted_map* map, ull chunk, float* out) {
   isthmus::budgeted_array<float4> array(*map);
   float sum = 0;

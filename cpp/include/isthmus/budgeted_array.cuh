@@ -138,6 +138,10 @@ ISTHMUS_PAGED_CODE bool is_in_place(const Machine& machine, const budgeted_map& 
 }
 
 /// Notes that the units of these lanes are stored to in the host's memory, if somebody wants to know.
+///
+/// A flush of other units takes these bits while kernels run, and a lane may see a bit set in its L1 cache
+/// that was taken, and not note its unit again. The host's side knows the unit then, until a flush of this
+/// very unit, which waits for the kernel first.
 template <typename Machine>
 ISTHMUS_PAGED_CODE void note_changed(const Machine& machine, const budgeted_map& map,
                                      typename Machine::lanes mask, unit_number unit, bool stored) {

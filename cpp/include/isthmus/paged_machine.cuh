@@ -169,8 +169,8 @@ struct gpu_machine {
   }
   ISTHMUS_PAGED_CODE void sync(lanes mask) const { __syncwarp(mask); }  // orders memory, too
   ISTHMUS_PAGED_CODE word settled(const word* at) const { return *in_global(at); }
-  /// Bits that no launch clears while another one sets them. Those that were set lately may be missing:
-  /// they come from the L1 cache (docs/adr/0025-what-is-held.md).
+  /// Bits that no launch clears while another one sets them, or as note_changed says. Those that were set
+  /// lately may be missing: they come from the L1 cache (docs/adr/0025-what-is-held.md).
   ISTHMUS_PAGED_CODE word glance(const word* at) const { return *in_global(at); }
   ISTHMUS_PAGED_CODE word acquire(const word* at) const {
     word value;

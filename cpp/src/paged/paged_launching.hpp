@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <mutex>
 
 #include "paged/paged_memory.hpp"
 
@@ -27,8 +28,12 @@ void PagedMemory::launch(CUstream stream, const char* name, std::uint64_t num_la
 template <typename... Arguments>
 void PagedMemory::launch_blocks(CUstream stream, const char* name, unsigned num_blocks,
                                 const Arguments&... arguments) const {
-  const CUdeviceptr view = view_of(stream);
   const Kernel kernel = this->kernel(name);
+  std::unique_lock lock(viewing_);
+  const CUdeviceptr view = view_held_of(stream);
+  // A budgeted array keeps it until the launch: a thread that goes to another stream waits for what was
+  // launched in this one, and frees no frame that this kernel reads.
+  if (!budgeted()) lock.unlock();
   const CurrentContext current(context_);
   kernel.launch(stream, num_blocks, kPagedBlockLanes, view, arguments...);
 }

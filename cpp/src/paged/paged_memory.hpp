@@ -190,6 +190,7 @@ private:
                      const Arguments&... arguments) const;
   Kernel kernel(const std::string& name) const;
   CUdeviceptr view_of(CUstream given) const;
+  CUdeviceptr view_held_of(CUstream given) const;
   CUdeviceptr new_view(CUstream owner) const;
   void follow(CUstream stream) const;
   bool has_frames() const noexcept { return map_.num_frames != 0; }

@@ -13,13 +13,18 @@
 namespace isthmus {
 
 CUdeviceptr PagedMemory::view_of(CUstream given) const {
+  const std::scoped_lock lock(viewing_);
+  return view_held_of(given);
+}
+
+/// The caller has `viewing_`.
+CUdeviceptr PagedMemory::view_held_of(CUstream given) const {
   // In the other threads that handle means other streams, which nothing orders with this one.
   if (given == CU_STREAM_PER_THREAD)
     throw UsageError(
         "CU_STREAM_PER_THREAD is another stream in each thread, and a paged array is told which "
         "streams use it: pass a stream of your own");
   const CUstream stream = given == CU_STREAM_LEGACY ? kDefaultStream : given;
-  const std::scoped_lock lock(viewing_);
   if (budgeted()) follow(stream);
   const CUstream owner = budgeted() ? kDefaultStream : stream;
   if (const auto found = views_.find(owner); found != views_.end()) return found->second.pointer();

@@ -6,12 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "transfer/made_up_profiles.hpp"
 #include "transfer/staging_under_test.hpp"
 
 namespace isthmus::transfer {
 namespace {
-
-constexpr Direction kDirections[] = {Direction::host_to_device, Direction::device_to_host};
 
 /// The same costs for each direction and kind of memory, at any size.
 Profile profile_of(const std::vector<std::pair<CopyPath, CostCurve>>& curves) {
@@ -20,22 +19,6 @@ Profile profile_of(const std::vector<std::pair<CopyPath, CostCurve>>& curves) {
     for (const Direction direction : kDirections)
       for (const MemoryKind kind : {MemoryKind::pageable, MemoryKind::pinned})
         entries.push_back({path, direction, kind, curve});
-  return {std::move(entries), true, "made up"};
-}
-
-/// The same, and what each of them costs in addition after a pause.
-struct PausingCosts {
-  CopyPath path;
-  double seconds;
-  double pause_seconds;
-};
-
-Profile profile_with_pauses(const std::vector<PausingCosts>& costs) {
-  std::vector<Profile::Entry> entries;
-  for (const auto& [path, seconds, pause_seconds] : costs)
-    for (const Direction direction : kDirections)
-      for (const MemoryKind kind : {MemoryKind::pageable, MemoryKind::pinned})
-        entries.push_back({path, direction, kind, CostCurve({{1, seconds}}), pause_seconds});
   return {std::move(entries), true, "made up"};
 }
 

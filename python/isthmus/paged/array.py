@@ -91,7 +91,7 @@ class PagedArray(BuiltIn):
                 oftener units next to each other are touched. "read_through": the GPU holds nothing,
                 and reads and stores all items in place.
             device_bytes: The device memory for items, at least a unit. None is that of the array.
-                Maps take 4 bytes and 5 bits for each unit of the array and 8 bytes for each that
+                Maps take 4 bytes and 6 to 8 bits for each unit and 8 bytes for each that
                 there is room for.
             gap_bytes: Of "ranges", a size.
             max_ranges: Of "ranges", 1 to 8.

@@ -16,8 +16,8 @@ constexpr std::uint64_t pattern_word(std::uint64_t seed, std::uint64_t index) no
   return z ^ (z >> 31U);
 }
 
-/// Who fills: many threads are quicker, but leave bytes in the caches of many cores, and an upload that
-/// follows has to fetch them from there. Source: benchmarks/link/just_written.py.
+/// Many threads fill faster. But they leave bytes in the caches of many cores, and an upload that follows
+/// has to fetch them from there. Source: benchmarks/link/just_written.py.
 enum class FilledBy { many_threads, one_thread };
 
 /// Fills host memory with the pattern: 8-byte little-endian words, the last one cut short.

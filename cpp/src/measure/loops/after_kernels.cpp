@@ -13,7 +13,8 @@ AfterKernels::AfterKernels(const Context& context) : memory_(context, kBytes), s
 void AfterKernels::run() const {
   const Context& context = stream_.context();
   const CurrentContext current(context);
-  context.driver().call(symbol::memset_d8_async)(memory_.pointer(), 0, kBytes, stream_.handle());
+  context.driver().call(symbol::memset_d8_async)(memory_.pointer(), std::uint8_t{0}, kBytes,
+                                                 stream_.handle());
   stream_.synchronize();
 }
 

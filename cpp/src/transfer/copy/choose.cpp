@@ -43,13 +43,15 @@ bool is_staged_file(const Task& task, const Plan& plan) {
          plan.device->obstacle(CopyPath::staged, task.crossing).empty();
 }
 
-/// Takes the driver's copy now and then where the profile says that another path is best.
+/// Takes the driver's copy now and then where the profile says that another path is best. PlanCache keeps
+/// no plan without a profile, so that the next such copy is planned anew.
 void try_driver(const Task& task, Plan& plan) {
   if (plan.profile == nullptr || task.ends.may_vanish() ||
       !plan.device->is_driver_to_be_tried(plan.path, task.crossing))
     return;
   plan.path = CopyPath::driver;
   plan.is_try = true;
+  plan.window = nullptr;
   plan.profile = nullptr;
   plan.predicted_seconds = plan.device->predicted(plan.path, task.crossing);
 }
@@ -122,10 +124,11 @@ Plan Chooser::choose(const Task& task, const Request& request) const {
 
 Plan Chooser::ready(const Task& task, const Request& request) {
   Plan plan = choose(task, request);
-  try_driver(task, plan);
-  if (!is_window(plan.path)) return plan;
-  plan.window = open_window_of(task);
-  if (plan.window != nullptr) return plan;
+  if (is_window(plan.path)) plan.window = open_window_of(task);
+  if (!is_window(plan.path) || plan.window != nullptr) {
+    try_driver(task, plan);
+    return plan;
+  }
   if (plan.by_name) {
     plan.window = windows_.open(task.device_range(), task.device_address(), task.ends.size_bytes);
     plan.opens_window = true;

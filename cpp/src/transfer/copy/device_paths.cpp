@@ -31,9 +31,9 @@ constexpr float kForgotten = 1.0F / 64;
 // Where a pause costs less than this, copies tell nothing about it.
 constexpr double kLeastPauseSeconds = 1e-6;
 
-// The same copy after a pause took up to twice as long some minutes later, and half as long by another
-// path (benchmarks/rhythms). The driver's copy is tried if it is predicted to take so many times the best
-// path's, and then one copy in so many: at the most 0.04 of their time.
+// The same copy after a pause takes up to twice as long some minutes later (benchmarks/rhythms). The
+// driver's copy is tried if its prediction is at most kMaxTriedTimes the best path's: then one copy in
+// kTriedEvery goes by it. In the long run that costs 0.04 of their time at most.
 constexpr double kMaxTriedTimes = 1.6;
 constexpr unsigned kTriedEvery = 16;
 constexpr float kLearnedByTry = 0.5F;
