@@ -216,14 +216,22 @@ class Measuring:
         for group in GROUPS:
             if not self._sizes(group):
                 self._measure(group, effort.sizes[0])
-            probes_s = sum(self._probe_seconds(way) for way in self._ways(group, size))
-            if max(self._sizes(group), default=size) < size and probes_s <= most_s:
+            copies_s = sum(self._most_seconds(way, size) for way in self._ways(group, size))
+            if max(self._sizes(group), default=size) < size and copies_s <= most_s:
                 self._measure(group, size)
 
     def _probe_seconds(self, way: Way) -> float:
         """Predict a copy of 1 MiB by the shortest: by its bytes it would seem to take longer."""
         points = self.curves.get(way)
         return _PROBE_OVER_SHORTEST * points[0].seconds if points else 0.0
+
+    def _most_seconds(self, way: Way, size: int) -> float:
+        """
+        Predict a copy of 1 MiB by the shortest, and by the longest.
+
+        The lower one counts: on a busy machine either may have been disturbed.
+        """
+        return min(self._probe_seconds(way), self._guess(way, size))
 
     def refine(self) -> None:
         """Measure more sizes where the cheapest path changes."""

@@ -2,9 +2,9 @@ import pytest
 
 from fakes.profiles import MIB, FakeCopies, identity
 from isthmus.errors import Unavailable
-from isthmus.profile.measuring import measure_profile
-from isthmus.profile.model import Profile
-from isthmus.profile.plan import FULL, QUICK, Effort
+from isthmus.profile.measuring import Measuring, measure_profile
+from isthmus.profile.model import CostPoint, Profile
+from isthmus.profile.plan import FULL, QUICK, Effort, all_ways
 from isthmus.profile.reach import require_reach
 
 
@@ -29,6 +29,18 @@ def test_a_busy_machine_takes_more_time_until_the_rates_are_known(slower: float)
     profile = measured(copies, QUICK)
     require_reach(profile, QUICK)
     assert profile.measurement.seconds < 2 * QUICK.budget_s
+
+
+def test_short_copies_that_were_disturbed_leave_the_rates_to_longer_ones() -> None:
+    copies = FakeCopies()
+    measuring = Measuring(copies.open, QUICK, copies.clock, lambda *_: None)
+    for way in all_ways():
+        measuring.curves[way] = [
+            CostPoint(bytes=4, seconds=0.02),
+            CostPoint(bytes=MIB // 4, seconds=1e-4),
+        ]
+    measuring.measure_rates()
+    assert {size for _, size in copies.asked} == {MIB}
 
 
 def test_a_quick_profile_of_a_busy_machine_is_refused_and_says_what_to_do() -> None:
