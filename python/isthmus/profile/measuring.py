@@ -226,11 +226,7 @@ class Measuring:
         return _PROBE_OVER_SHORTEST * points[0].seconds if points else 0.0
 
     def _most_seconds(self, way: Way, size: int) -> float:
-        """
-        Predict a copy of 1 MiB by the shortest, and by the longest.
-
-        The lower one counts: on a busy machine either may have been disturbed.
-        """
+        """Predict a copy of 1 MiB: by the shortest or the longest, since one may be disturbed."""
         return min(self._probe_seconds(way), self._guess(way, size))
 
     def refine(self) -> None:
