@@ -152,7 +152,7 @@ private:
   std::array<Until, 2> until_;
   /// Of each way: how much of the profile's pause_seconds() copies took lately.
   std::array<std::atomic<float>, Profile::kNumWays> pause_shares_;
-  /// Of the driver's way: copies after pauses for which is_driver_to_be_tried() counted.
+  /// Of the driver's way: copies after pauses that another path makes, tries among them.
   std::array<std::atomic<unsigned>, Profile::kNumWays> num_untried_{};
   /// Of each way, doubling of sizes, and rhythm: what copies took lately over seconds().
   std::array<std::atomic<float>, Profile::kNumWays * kNumDoublings * 2> ratios_;
