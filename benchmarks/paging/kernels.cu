@@ -78,15 +78,20 @@ extern "C" __global__ void plain_blocks(const float4* data, ull num_blocks, ull 
   atomicAdd(out, sum);
 }
 
-PAGED_KERNEL paged_blocks(const paged_map* map, ull num_blocks, ull num_read, float* out) {
-  paged_array<float4> array(*map);
+template <typename Array>
+__device__ void blocks_of(Array& array, ull num_blocks, ull num_read, float* out) {
   float sum = 0;
   const ull lane = threadIdx.x % 32;
   for (ull i = lane_of_grid() / 32; i < num_read; i += num_lanes() / 32) {
-    const auto items = array.span(block_of(i, num_blocks) * 64, 64);
+    auto items = array.span(block_of(i, num_blocks) * 64, 64);
     sum += all_of(items[lane]) + all_of(items[lane + 32]);
   }
   atomicAdd(out, sum);
+}
+
+PAGED_KERNEL paged_blocks(const paged_map* map, ull num_blocks, ull num_read, float* out) {
+  paged_array<float4> array(*map);
+  blocks_of(array, num_blocks, num_read, out);
 }
 
 extern "C" __global__ void plain_gather(const float* data, const unsigned* at, ull count,
@@ -101,6 +106,10 @@ PAGED_KERNEL paged_gather(const paged_map* map, const unsigned* at, ull count, f
   float sum = 0;
   for (ull i = lane_of_grid(); i < count; i += num_lanes()) sum += array.load(at[i]);
   atomicAdd(out, sum);
+}
+
+extern "C" __global__ void plain_overwrite(float4* data, ull count) {
+  for (ull i = lane_of_grid(); i < count; i += num_lanes()) data[i] = make_float4(1, 1, 1, 1);
 }
 
 // Stores every item, without a fetch.
@@ -158,13 +167,7 @@ PAGED_KERNEL budgeted_gather(const isthmus::budgeted_map* map, const unsigned* a
 PAGED_KERNEL budgeted_blocks(const isthmus::budgeted_map* map, ull num_blocks, ull num_read,
                              float* out) {
   isthmus::budgeted_array<float4> array(*map);
-  float sum = 0;
-  const ull lane = threadIdx.x % 32;
-  for (ull i = lane_of_grid() / 32; i < num_read; i += num_lanes() / 32) {
-    auto items = array.span(block_of(i, num_blocks) * 64, 64);
-    sum += all_of(items[lane]) + all_of(items[lane + 32]);
-  }
-  atomicAdd(out, sum);
+  blocks_of(array, num_blocks, num_read, out);
 }
 
 // As span_stream.

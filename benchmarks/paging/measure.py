@@ -26,17 +26,16 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "transfer"))
 from budgets import measure_budgets
 from contestants import optional
 from machine import machine_facts
+from managed import measure_managed
 from policies import measure_policies
 from random_order import measure_random_order
+from shares import measure_shares
 
 cupy: Any = optional("cupy")
 
 BLOCK_BYTES = 1024
 HOT_ITEMS = 1 << 16
 GATHERED = 1 << 26
-MANAGED_BYTES = 512 << 20
-SHARES = (0.001, 0.01, 0.1, 0.3, 0.6, 1.0)
-PASSES = (1, 10)
 CHUNK_BYTES = 16 << 10
 # Ways to compile the kernels; the first is the usual one.
 BUILDS = {
@@ -63,7 +62,7 @@ PARTS = (
     "sparse",
     "managed",
     "written_back",
-    "random_blocks",
+    "shares",
     "random_order",
     "budgets",
 )
@@ -124,6 +123,25 @@ class Bench:
             times.append((time.perf_counter() - begin) * 1e3)
         return statistics.median(times[1:])
 
+    def nothing(self) -> None:
+        """Prepare nothing."""
+
+    def complete(self, work: Callable[[], object]) -> None:
+        """Do some work, and wait for the GPU."""
+        work()
+        cupy.cuda.Device().synchronize()
+
+    def copying_then(
+        self, host: Any, device: Any, after: Callable[[], object]
+    ) -> Callable[[], None]:
+        """Give a function that copies all, works on the copy, and waits."""
+
+        def now() -> None:
+            isthmus.copy(device, host)
+            self.complete(after)
+
+        return now
+
     def add(
         self, what: str, contestant: str, ms: float, size_bytes: int = 0, **more: object
     ) -> None:
@@ -136,23 +154,12 @@ class Bench:
         print(row, flush=True)
 
 
-def nothing() -> None:
-    """Prepare nothing."""
-
-
-def copy_then(host: Any, device: Any, after: Callable[[], object]) -> None:
-    """Copy all, work on the copy, and wait."""
-    isthmus.copy(device, host)
-    after()
-    cupy.cuda.Device().synchronize()
-
-
 def copied(bench: Bench, host: Any, device: Any) -> None:
     """Measure the explicit copy, and what can be done with its result."""
-    ms = bench.wall_ms(partial(isthmus.copy, device, host), nothing)
+    ms = bench.wall_ms(partial(isthmus.copy, device, host), bench.nothing)
     bench.add("copy", "isthmus.copy", ms, host.nbytes)
     after = bench.launching("plain_stream", device, host.nbytes // 16, bench.out)
-    ms = bench.wall_ms(partial(copy_then, host, device, after), nothing)
+    ms = bench.wall_ms(bench.copying_then(host, device, after), bench.nothing)
     bench.add("stream, cold", "copy, then plain", ms, host.nbytes)
 
 
@@ -217,38 +224,6 @@ def warm(bench: Bench, host: Any, device: Any) -> None:
             )
 
 
-def random_blocks(bench: Bench, host: Any, device: Any) -> None:
-    """Measure blocks of 1 KiB in a random order: by the share that is touched, and by passes."""
-    num_blocks = host.nbytes // BLOCK_BYTES
-    zero = np.uint64(host.ctypes.data)
-
-    def passes(count: int, kernel: str, data: object, num_read: int) -> Callable[[], None]:
-        one = bench.launching(kernel, data, num_blocks, num_read, bench.out)
-
-        def all_of_them() -> None:
-            for _ in range(count):
-                one()
-
-        return all_of_them
-
-    with isthmus.PagedArray(host, "1KiB") as array:
-        for share in SHARES:
-            num_read = max(1, int(num_blocks * share))
-            touched = num_read * BLOCK_BYTES
-            for count in PASSES:
-                what = {"share": share, "passes": count}
-                ms = bench.ms(
-                    passes(count, "paged_blocks", array.argument, num_read),
-                    array.invalidate,
-                )
-                bench.add("blocks in random order", "paged, 1 KiB", ms, touched, **what)
-                ms = bench.ms(passes(count, "plain_blocks", zero, num_read))
-                bench.add("blocks in random order", "zero-copy", ms, touched, **what)
-                after = passes(count, "plain_blocks", device, num_read)
-                ms = bench.wall_ms(partial(copy_then, host, device, after), nothing)
-                bench.add("blocks in random order", "copy, then plain", ms, touched, **what)
-
-
 def builds(bench: Bench, host: Any) -> None:
     """Measure random blocks and a sparse gather by how the kernels are compiled."""
     num_blocks = host.nbytes // BLOCK_BYTES
@@ -297,7 +272,7 @@ def sparse(bench: Bench, host: Any, device: Any) -> None:
         bench.ms(bench.launching("plain_gather", zero, at, HOT_ITEMS, bench.out)),
     )
     after = bench.launching("plain_gather", device, at, HOT_ITEMS, bench.out)
-    ms = bench.wall_ms(partial(copy_then, host, device, after), nothing)
+    ms = bench.wall_ms(bench.copying_then(host, device, after), bench.nothing)
     bench.add(what, "copy, then plain", ms)
 
 
@@ -310,40 +285,6 @@ def written_back(bench: Bench, host: Any) -> None:
             bench.add("overwrite of all", "paged", ms, host.nbytes, unit=unit)
             ms = bench.ms(partial(array.flush, cupy.cuda.Stream.null), store)
             bench.add("flush of all", "paged", ms, host.nbytes, unit=unit)
-
-
-def managed(bench: Bench) -> None:
-    """Measure managed memory on demand, and a paged array of the same size."""
-    memory = cupy.cuda.malloc_managed(MANAGED_BYTES)
-    items = np.ctypeslib.as_array(
-        (np.ctypeslib.ctypes.c_float * (MANAGED_BYTES // 4)).from_address(memory.ptr)
-    )
-    host = isthmus.pinned.empty(MANAGED_BYTES // 4, np.float32)
-    host[:] = 1
-    wanted = np.random.default_rng(4).integers(0, host.size, HOT_ITEMS).astype(np.uint32)
-    at = cupy.asarray(wanted)
-    pointer = np.uint64(memory.ptr)
-    size = {"array_bytes": MANAGED_BYTES}
-
-    def at_home() -> None:
-        cupy.cuda.Device().synchronize()
-        items[:] = 1  # the CPU's touch brings the pages back
-
-    ms = bench.ms(bench.launching("plain_stream", pointer, MANAGED_BYTES // 16, bench.out), at_home)
-    bench.add("stream, cold", "managed, on demand", ms, MANAGED_BYTES, **size)
-    ms = bench.ms(bench.launching("plain_gather", pointer, at, HOT_ITEMS, bench.out), at_home)
-    bench.add("gather of 64 Ki, cold", "managed, on demand", ms, **size)
-    with isthmus.PagedArray(host) as array:
-        ms = bench.ms(
-            bench.launching("span_stream", array.argument, CHUNK_BYTES // 16, bench.out),
-            array.invalidate,
-        )
-        bench.add("stream, cold", "paged, span", ms, MANAGED_BYTES, unit="1KiB", **size)
-        ms = bench.ms(
-            bench.launching("paged_gather", array.argument, at, HOT_ITEMS, bench.out),
-            array.invalidate,
-        )
-        bench.add("gather of 64 Ki, cold", "paged, load", ms, unit="1KiB", **size)
 
 
 def main() -> None:
@@ -368,10 +309,10 @@ def main() -> None:
             "streams": partial(streams, bench, host),
             "policies": partial(measure_policies, bench, cupy, host),
             "sparse": partial(sparse, bench, host, device),
-            "managed": partial(managed, bench),
+            "managed": partial(measure_managed, bench, cupy),
             "written_back": partial(written_back, bench, host),
-            "random_blocks": partial(random_blocks, bench, host, device),
-            "random_order": partial(measure_random_order, bench, host, device, cupy),
+            "shares": partial(measure_shares, bench, host, device, cupy),
+            "random_order": partial(measure_random_order, bench, host, device),
             "budgets": partial(measure_budgets, bench, cupy, host, device),
         }
         for part in options.only:

@@ -37,6 +37,7 @@ constexpr Word<PagingWay> kWays[] = {
     {"prefetched_first", PagingWay::prefetched_first},
     {"managed", PagingWay::managed},
     {"managed_hints", PagingWay::managed_hints},
+    {"managed_batches", PagingWay::managed_batches},
     {"zero_copy", PagingWay::zero_copy},
 };
 

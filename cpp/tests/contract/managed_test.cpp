@@ -61,6 +61,54 @@ TEST_F(PrefetchedMemory, SaysWhereAllOfItWasLastPrefetchedTo) {
   synchronize(work);
 }
 
+/// The operands of a batch with one location.
+struct Ranges {
+  std::vector<CUdeviceptr> addresses;
+  std::vector<std::size_t> sizes_bytes;
+  std::size_t first = 0;
+
+  template <typename Prefetch>
+  auto to(CUmemLocation location, Prefetch prefetch, CUstream on) {
+    return prefetch(addresses.data(), sizes_bytes.data(), addresses.size(), &location, &first,
+                    std::size_t{1}, 0ULL, on);
+  }
+};
+
+TEST_F(PrefetchedMemory, KeepsItsBytesWhenManyRangesArePrefetchedAtOnce) {
+  if (!driver().has(symbol::mem_prefetch_batch_async)) GTEST_SKIP() << "a driver before CUDA 13";
+  const CUdeviceptr memory = managed_memory(kMiB);
+  auto* const bytes = reinterpret_cast<std::uint8_t*>(memory);
+  const Bytes sent = pattern(kMiB, 1);
+  std::copy(sent.begin(), sent.end(), bytes);
+  const CUstream work = stream();
+  Ranges ranges{{memory, memory + kMiB / 2}, {kMiB / 4, kMiB / 2}};
+  ranges.to(device(), driver().call(symbol::mem_prefetch_batch_async), work);
+  synchronize(work);
+  EXPECT_EQ(on_device(memory, kMiB), sent);
+}
+
+TEST_F(PrefetchedMemory, HoldsWhatIsStoredAfterItWasDiscarded) {
+  if (!driver().has(symbol::mem_discard_and_prefetch_batch_async))
+    GTEST_SKIP() << "a driver before CUDA 13";
+  const CUdeviceptr memory = managed_memory(kMiB);
+  std::fill_n(reinterpret_cast<std::uint8_t*>(memory), kMiB, std::uint8_t{1});
+  const CUstream work = stream();
+  Ranges half{{memory}, {kMiB / 2}};
+  half.to(device(), driver().call(symbol::mem_discard_and_prefetch_batch_async), work);
+  driver().call(symbol::memset_d8_async)(memory, static_cast<unsigned char>(7), kMiB / 2, work);
+  synchronize(work);
+  Bytes expected(kMiB, 1);
+  std::fill_n(expected.begin(), kMiB / 2, std::uint8_t{7});
+  EXPECT_EQ(on_device(memory, kMiB), expected);
+}
+
+TEST_F(PrefetchedMemory, RefusesABatchThatHasARangeWhichIsNotManaged) {
+  if (!driver().has(symbol::mem_prefetch_batch_async)) GTEST_SKIP() << "a driver before CUDA 13";
+  Ranges ranges{{managed_memory(kMiB), device_memory(kMiB)}, {kMiB, kMiB}};
+  EXPECT_EQ(ranges.to(device(), driver().raw(symbol::mem_prefetch_batch_async), stream()),
+            CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_F(PrefetchedMemory, TakesAdviceAboutItsPreferredLocation) {
   constexpr auto kPreferred = CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION;
   const CUdeviceptr memory = managed_memory(kMiB);

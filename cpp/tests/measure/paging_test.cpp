@@ -57,6 +57,7 @@ const NamedWay kWays[] = {
     {"read through", PagingWay::paged, {1024, 0}},
     {"managed", PagingWay::managed, {}},
     {"managed, with hints", PagingWay::managed_hints, {}},
+    {"managed, by batches", PagingWay::managed_batches, {}},
     {"zero-copy", PagingWay::zero_copy, {}},
 };
 

@@ -61,6 +61,8 @@ const std::array kTable{
     ISTHMUS_EMULATED(cuMemHostUnregister, 4000),
     ISTHMUS_EMULATED(cuMemAllocManaged, 6000),
     ISTHMUS_EMULATED(cuMemPrefetchAsync, 12020),
+    ISTHMUS_EMULATED(cuMemPrefetchBatchAsync, 13000),
+    ISTHMUS_EMULATED(cuMemDiscardAndPrefetchBatchAsync, 13000),
     ISTHMUS_EMULATED(cuMemAdvise, 12020),
     ISTHMUS_EMULATED(cuMemRangeGetAttribute, 8000),
     ISTHMUS_EMULATED(cuMemAllocAsync, 11020),

@@ -1,6 +1,8 @@
-// cuMemPrefetchAsync, cuMemAdvise, cuMemRangeGetAttribute: the location of managed memory. Here it
-// is host memory and never moves; a prefetch takes the modelled time of its bytes.
+// cuMemPrefetchAsync and its batches, cuMemAdvise, cuMemRangeGetAttribute: the location of managed
+// memory. Here it is host memory and never moves; a prefetch takes the modelled time of its bytes,
+// and what is discarded first has none to move.
 #include <cstring>
+#include <vector>
 
 #include "api/call.hpp"
 #include "api/context.hpp"
@@ -46,6 +48,57 @@ OperationPtr make_migration(Context& context, std::size_t size_bytes, int place)
     return start + expected;
   };
   return operation;
+}
+
+/// The operands of a batch, one for each range.
+struct Batch {
+  CUdeviceptr* addresses;
+  std::size_t* sizes_bytes;
+  std::size_t count;
+  CUmemLocation* locations;
+  std::size_t* first_of_location;
+  std::size_t num_locations;
+  unsigned long long flags;
+
+  /// Throws Refusal(INVALID_VALUE).
+  void require_sense() const {
+    require(addresses != nullptr && sizes_bytes != nullptr && count > 0 && flags == 0);
+    require(locations != nullptr && first_of_location != nullptr);
+    require(num_locations > 0 && num_locations <= count && first_of_location[0] == 0);
+    for (std::size_t i = 1; i < num_locations; ++i)
+      require(first_of_location[i] > first_of_location[i - 1] && first_of_location[i] < count);
+  }
+  const CUmemLocation& location_of(std::size_t index) const {
+    std::size_t found = 0;
+    while (found + 1 < num_locations && first_of_location[found + 1] <= index) ++found;
+    return locations[found];
+  }
+};
+
+/// Nothing has begun if one operand is refused. The legacy stream is refused, as drivers do.
+///
+/// moves       false: the contents were discarded
+CUresult prefetch_batch(Call& call, const Batch& batch, CUstream handle, bool moves) {
+  Context& context = current_context();
+  batch.require_sense();
+  require(handle != nullptr && handle != CU_STREAM_LEGACY);
+  call.note("ranges", batch.count);
+  Lock lock = lock_machine();
+  const StreamPtr stream = find_stream(lock, context, handle);
+  call.note("stream", stream->number);
+  std::vector<OperationPtr> migrations;
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    managed_range(lock, batch.addresses[i], batch.sizes_bytes[i]);
+    migrations.push_back(make_migration(context, moves ? batch.sizes_bytes[i] : 0,
+                                        place_of(batch.location_of(i))));
+  }
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    Range& range = managed_range(lock, batch.addresses[i], batch.sizes_bytes[i]);
+    range.prefetched_to =
+        place_after(range, batch.sizes_bytes[i], place_of(batch.location_of(i)));
+    enqueue(lock, stream, migrations[i]);
+  }
+  return CUDA_SUCCESS;
 }
 
 void advise(Range& range, std::size_t size_bytes, CUmem_advise advice,
@@ -95,6 +148,31 @@ CUresult CUDAAPI cuMemPrefetchAsync(CUdeviceptr address, std::size_t size_bytes,
     range.prefetched_to = place_after(range, size_bytes, place);
     enqueue(lock, stream, make_migration(context, size_bytes, place));
     return CUDA_SUCCESS;
+  });
+}
+
+CUresult CUDAAPI cuMemPrefetchBatchAsync(CUdeviceptr* addresses, std::size_t* sizes_bytes,
+                                         std::size_t count, CUmemLocation* locations,
+                                         std::size_t* first_of_location, std::size_t num_locations,
+                                         unsigned long long flags, CUstream handle) {
+  Call call("cuMemPrefetchBatchAsync");
+  return call([&] {
+    const Batch batch{addresses,         sizes_bytes,   count, locations,
+                      first_of_location, num_locations, flags};
+    return prefetch_batch(call, batch, handle, true);
+  });
+}
+
+CUresult CUDAAPI cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr* addresses, std::size_t* sizes_bytes,
+                                                   std::size_t count, CUmemLocation* locations,
+                                                   std::size_t* first_of_location,
+                                                   std::size_t num_locations,
+                                                   unsigned long long flags, CUstream handle) {
+  Call call("cuMemDiscardAndPrefetchBatchAsync");
+  return call([&] {
+    const Batch batch{addresses,         sizes_bytes,   count, locations,
+                      first_of_location, num_locations, flags};
+    return prefetch_batch(call, batch, handle, false);
   });
 }
 

@@ -21,7 +21,10 @@ enum class PagingWay {
   prefetched_first,  ///< the same, before its first kernel, in their stream
   managed,           ///< managed memory on the host, which moves when kernels touch it
   managed_hints,     ///< prefetched where the program copies; what the host touches stays there
-  zero_copy,         ///< kernels access pinned memory in place
+  /// What the program copies before a launch is one cuMemPrefetchBatchAsync; what kernels fill is
+  /// discarded and prefetched before the first, by cuMemDiscardAndPrefetchBatchAsync.
+  managed_batches,
+  zero_copy,  ///< kernels access pinned memory in place
 };
 
 struct PagingOptions {

@@ -155,26 +155,74 @@ public:
   }
 };
 
+CUmemLocation location_of(int device) {
+  CUmemLocation found{};
+  found.type = device == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_DEVICE;
+  found.id = device == CU_DEVICE_CPU ? 0 : device;
+  return found;
+}
+
+/// The operands of a call that prefetches many ranges to one device.
+class PrefetchedRanges {
+public:
+  explicit PrefetchedRanges(CUdeviceptr memory) : memory_(memory) {}
+
+  bool empty() const { return addresses_.empty(); }
+  void add(const Part& part) {
+    addresses_.push_back(memory_ + part.first);
+    sizes_bytes_.push_back(part.size_bytes);
+  }
+  /// Adds the host's pages that are wholly in this part: the contents of others are kept.
+  void add_whole_pages(const Part& part) {
+    const std::uint64_t first = (part.first + kPageBytes - 1) / kPageBytes * kPageBytes;
+    const std::uint64_t end = (part.first + part.size_bytes) / kPageBytes * kPageBytes;
+    if (first < end) add({first, end - first});
+  }
+  /// Begins it, unless there are no ranges, and forgets them.
+  template <typename Prefetch>
+  void to(int device, Prefetch prefetch, CUstream stream) {
+    if (empty()) return;
+    CUmemLocation location = location_of(device);
+    std::size_t first = 0;
+    prefetch(addresses_.data(), sizes_bytes_.data(), addresses_.size(), &location, &first,
+             std::size_t{1}, 0ULL, stream);
+    addresses_.clear();
+    sizes_bytes_.clear();
+  }
+
+private:
+  static constexpr std::uint64_t kPageBytes = 4096;
+  CUdeviceptr memory_;
+  std::vector<CUdeviceptr> addresses_;
+  std::vector<std::size_t> sizes_bytes_;
+};
+
 /// Managed memory, whose pages are the CPU's before each run.
 class Managed final : public WayOfPaging {
 public:
-  Managed(const PagingPlace& place, bool hints)
-      : WayOfPaging(place), hints_(hints), memory_(place.context, place.host.size_bytes()) {
+  Managed(const PagingPlace& place, PagingWay way)
+      : WayOfPaging(place),
+        way_(way),
+        memory_(place.context, place.host.size_bytes()),
+        uploads_(memory_.device()) {
     require_concurrent_access(place.context);
     std::memcpy(memory_.host(), place.run.memory().data(), memory_.size_bytes());
-    if (hints_) advise();
+    if (way_ != PagingWay::managed) advise();
   }
 
   void prepare() override {
     prefetch({0, memory_.size_bytes()}, CU_DEVICE_CPU);
     place_.stream.synchronize();
     restore(memory_.host());
-    if (!hints_) return;
-    for (const Part& part : place_.run.made()) prefetch(part, ordinal());
+    begun_ = false;
+    if (way_ == PagingWay::managed) return;
+    for (const Part& part : place_.run.made())
+      if (way_ == PagingWay::managed_hints || !is_filled(part)) prefetch(part, ordinal());
     place_.stream.synchronize();
   }
   void upload(const Part& part) override {
-    if (hints_) prefetch(part, ordinal());
+    if (way_ == PagingWay::managed_hints) prefetch(part, ordinal());
+    if (way_ == PagingWay::managed_batches) uploads_.add(part);
   }
   void read(const Part& part) override {
     place_.stream.synchronize();
@@ -184,36 +232,51 @@ public:
   void write(const Part& part, std::span<const std::byte> bytes) override {
     std::copy(bytes.begin(), bytes.end(), memory_.host() + part.first);
   }
-  HeapArgument heap() override { return {"plain", memory_.device()}; }
+  HeapArgument heap() override {
+    if (way_ == PagingWay::managed_batches) prefetch_batches();
+    return {"plain", memory_.device()};
+  }
   std::span<const std::byte> finish() override { return {memory_.host(), memory_.size_bytes()}; }
 
 private:
   int ordinal() const { return place_.context.device().ordinal; }
-  static CUmemLocation location(int device) {
-    CUmemLocation found{};
-    found.type = device == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_DEVICE;
-    found.id = device == CU_DEVICE_CPU ? 0 : device;
-    return found;
+  /// True if it needs no contents.
+  bool is_filled(const Part& part) const {
+    const std::vector<Part>& filled = place_.run.filled();
+    return std::any_of(filled.begin(), filled.end(),
+                       [&](const Part& one) { return one.first == part.first; });
+  }
+  void prefetch_batches() {
+    const Driver& driver = place_.context.driver();
+    if (!std::exchange(begun_, true)) {
+      PrefetchedRanges filled(memory_.device());
+      for (const Part& part : place_.run.filled()) filled.add_whole_pages(part);
+      filled.to(ordinal(), driver.call(symbol::mem_discard_and_prefetch_batch_async),
+                place_.stream.handle());
+    }
+    uploads_.to(ordinal(), driver.call(symbol::mem_prefetch_batch_async), place_.stream.handle());
   }
   void prefetch(const Part& part, int device) {
     place_.context.driver().call(symbol::mem_prefetch_async)(memory_.device() + part.first,
-                                                             part.size_bytes, location(device), 0U,
+                                                             part.size_bytes, location_of(device), 0U,
                                                              place_.stream.handle());
   }
   void advise() {
     const auto advise = place_.context.driver().call(symbol::mem_advise);
     advise(memory_.device(), memory_.size_bytes(), CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
-           location(ordinal()));
+           location_of(ordinal()));
     for (const Part& part : place_.run.touched()) {
       const CUdeviceptr pointer = memory_.device() + part.first;
       advise(pointer, part.size_bytes, CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
-             location(CU_DEVICE_CPU));
-      advise(pointer, part.size_bytes, CU_MEM_ADVISE_SET_ACCESSED_BY, location(ordinal()));
+             location_of(CU_DEVICE_CPU));
+      advise(pointer, part.size_bytes, CU_MEM_ADVISE_SET_ACCESSED_BY, location_of(ordinal()));
     }
   }
 
-  bool hints_;
+  PagingWay way_;
   ManagedAllocation memory_;
+  PrefetchedRanges uploads_;  ///< since the last launch
+  bool begun_ = false;        ///< a kernel has run since prepare()
 };
 
 }  // namespace
@@ -231,9 +294,9 @@ std::unique_ptr<WayOfPaging> make_way(const PagingPlace& place, const PagingOpti
     case PagingWay::prefetched_first:
       return std::make_unique<PagedHeap>(place, options);
     case PagingWay::managed:
-      return std::make_unique<Managed>(place, false);
     case PagingWay::managed_hints:
-      return std::make_unique<Managed>(place, true);
+    case PagingWay::managed_batches:
+      return std::make_unique<Managed>(place, options.way);
     case PagingWay::zero_copy:
       return std::make_unique<InPlace>(place);
     default:

@@ -37,6 +37,7 @@ class PagingWay(StrEnum):
     PREFETCHED_FIRST = "prefetched_first"
     MANAGED = "managed"
     MANAGED_HINTS = "managed_hints"
+    MANAGED_BATCHES = "managed_batches"
     ZERO_COPY = "zero_copy"
 
 
@@ -54,7 +55,7 @@ PAGED = frozenset(
         PagingWay.PREFETCHED_FIRST,
     }
 )
-_MANAGED = frozenset({PagingWay.MANAGED, PagingWay.MANAGED_HINTS})
+_MANAGED = frozenset({PagingWay.MANAGED, PagingWay.MANAGED_HINTS, PagingWay.MANAGED_BATCHES})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,6 +35,7 @@ _PROGRAM_WAYS = {
     "programmer": "the program's copies",
     "managed": "managed memory",
     "managed_hints": "managed, prefetched",
+    "managed_batches": "managed, by batches",
     "zero_copy": "pinned memory in place",
     "whole_page": "paged: whole pages",
     "single_range": "paged: one range",

@@ -35,12 +35,13 @@ _WAYS = {
     _FIRST: "first",
     MANAGED: "managed",
     "managed_hints": "hinted",
+    "managed_batches": "batches",
     "zero_copy": "zero-copy",
 }
 _FIGURES_4_AND_6 = (
     *(_WHOLE_PAGE, _SINGLE_RANGE, _RANGES, UNITS),
     *("tree", "adaptive", "read_through", "promised", _PREFETCHED, _FIRST),
-    *(MANAGED, "managed_hints", "zero_copy"),
+    *(MANAGED, "managed_hints", "managed_batches", "zero_copy"),
 )
 _MILLI = 1e3
 _ABOUT_PROGRAMS = (
@@ -50,7 +51,8 @@ _ABOUT_PROGRAMS = (
     "policy. through: it holds nothing. promised: units, and what kernels alone fill isn't "
     "fetched, as will_overwrite() says so first. prefetched: the same, and what the program would "
     "copy is prefetched beside its kernels. first: the same, before its first kernel. hinted: "
-    "managed memory that is prefetched where the program copies"
+    "managed memory that is prefetched where the program copies. batches: the same by "
+    "cuMemPrefetchBatchAsync, and what kernels alone fill is discarded first"
 )
 _ABOUT_BOUND = (
     "bound: max(C, X) / (C + X), C the time of ideal, X that of copies: what copies that hide "
