@@ -89,13 +89,12 @@ CUresult prefetch_batch(Call& call, const Batch& batch, CUstream handle, bool mo
   std::vector<OperationPtr> migrations;
   for (std::size_t i = 0; i < batch.count; ++i) {
     managed_range(lock, batch.addresses[i], batch.sizes_bytes[i]);
-    migrations.push_back(make_migration(context, moves ? batch.sizes_bytes[i] : 0,
-                                        place_of(batch.location_of(i))));
+    migrations.push_back(
+        make_migration(context, moves ? batch.sizes_bytes[i] : 0, place_of(batch.location_of(i))));
   }
   for (std::size_t i = 0; i < batch.count; ++i) {
     Range& range = managed_range(lock, batch.addresses[i], batch.sizes_bytes[i]);
-    range.prefetched_to =
-        place_after(range, batch.sizes_bytes[i], place_of(batch.location_of(i)));
+    range.prefetched_to = place_after(range, batch.sizes_bytes[i], place_of(batch.location_of(i)));
     enqueue(lock, stream, migrations[i]);
   }
   return CUDA_SUCCESS;

@@ -258,8 +258,8 @@ private:
   }
   void prefetch(const Part& part, int device) {
     place_.context.driver().call(symbol::mem_prefetch_async)(memory_.device() + part.first,
-                                                             part.size_bytes, location_of(device), 0U,
-                                                             place_.stream.handle());
+                                                             part.size_bytes, location_of(device),
+                                                             0U, place_.stream.handle());
   }
   void advise() {
     const auto advise = place_.context.driver().call(symbol::mem_advise);
