@@ -59,18 +59,24 @@ def optional(name: str) -> Any:  # noqa: ANN401 - none of them need be installed
         return None
 
 
-def memcpy_function() -> Callable[[int, int, int, int], int] | None:
-    """Find cudaMemcpy in a wheel; None if there is none."""
+def nvidia_library(name: str) -> str | None:
+    """Find a library in NVIDIA's wheels; None if there is none."""
     try:
         import nvidia
     except ImportError:
         return None
-    for folder in map(Path, nvidia.__path__):
-        for found in sorted(folder.glob("*/lib/libcudart.so.*")):
-            function = ctypes.CDLL(str(found)).cudaMemcpy
-            function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-            return function  # type: ignore[no-any-return] - a function of ctypes
-    return None
+    found = [one for folder in nvidia.__path__ for one in Path(folder).glob(f"*/lib/{name}")]
+    return str(min(found)) if found else None
+
+
+def memcpy_function() -> Callable[[int, int, int, int], int] | None:
+    """Find cudaMemcpy in a wheel; None if there is none."""
+    found = nvidia_library("libcudart.so.*")
+    if found is None:
+        return None
+    function = ctypes.CDLL(found).cudaMemcpy
+    function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    return function  # type: ignore[no-any-return] - a function of ctypes
 
 
 class Libraries:

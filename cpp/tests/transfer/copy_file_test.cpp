@@ -52,7 +52,7 @@ protected:
   Context context_;
   DeviceBuffer device_;
   Transfers transfers_;
-  test::RandomFile file_{kFileBytes};
+  isthmus::test::RandomFile file_{kFileBytes};
   const std::vector<std::byte>& bytes_ = file_.bytes();
   const int descriptor_ = file_.descriptor();
 };

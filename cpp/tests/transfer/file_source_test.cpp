@@ -58,7 +58,7 @@ protected:
         << size_bytes << " bytes at " << file_offset << " + " << offset;
   }
 
-  test::RandomFile file_{kFileBytes};
+  isthmus::test::RandomFile file_{kFileBytes};
   const std::vector<std::byte>& bytes_ = file_.bytes();
   const int descriptor_ = file_.descriptor();
 };

@@ -77,11 +77,12 @@ protected:
     if (here.emulated) text = replaced(text, "\"emulated\": false", "\"emulated\": true");
     transfers().use_profile(text);
   }
-  std::uint64_t num_copies(CopyPath path) {
+  PathUse use_of(CopyPath path) {
     for (const PathUse& use : transfers().stats())
-      if (use.path == path) return use.num_copies;
-    return 0;
+      if (use.path == path) return use;
+    return {};
   }
+  std::uint64_t num_copies(CopyPath path) { return use_of(path).num_copies; }
 
   static void* to_pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
   static CopyOptions by(std::string_view path) {

@@ -5,6 +5,7 @@
 #include <isthmus/errors.hpp>
 
 #include "emulator/emulated_machine.hpp"
+#include "host/cpu/clock.hpp"
 #include "host/memory/recent_mappings.hpp"
 #include "transfer/transfers_under_test.hpp"
 #include "window/guarded_pages.hpp"
@@ -46,6 +47,28 @@ TEST_F(SmallCopies, GoByTheDriverUntilAWindowPays) {
   upload(device + 100, last);
   EXPECT_EQ(on_device(device + 100, last.size()), last);
   EXPECT_EQ(download(device + 100, last.size()), last);
+}
+
+/// Occupies this thread for longer than what counts as a pause.
+void pause() {
+  const std::int64_t start_ns = host::steady_ns();
+  while (host::steady_ns() - start_ns < 1'000'000) {
+  }
+}
+
+TEST_F(SmallCopies, AreEachTimedAfterAPause) {
+  const CUdeviceptr device = device_memory(2 * kMiB);
+  const Bytes bytes(4, 1);
+  for (int i = 0; i < kEnough; ++i) upload(device, bytes);
+  const auto seconds = [&] { return use_of(CopyPath::window).seconds; };
+  const std::uint64_t num_before = num_copies(CopyPath::window);
+  for (int i = 0; i < 10; ++i) {
+    const double before = seconds();
+    pause();
+    upload(device, bytes);
+    EXPECT_GT(seconds(), before) << "it isn't one of those that another one stands for";
+  }
+  EXPECT_EQ(num_copies(CopyPath::window), num_before + 10);
 }
 
 TEST_F(SmallCopies, OfMemoryThatHasNoWindowLeaveOtherMemoryItsOwn) {

@@ -189,7 +189,7 @@ def stats() -> CopyStats:
     Returns:
         Calls, bytes, and seconds, measured and predicted, of each path since the process began.
         The numbers only grow: take differences. One copy in 64 is timed if the same copy is
-        repeated, and stands for the others.
+        repeated without a pause, and stands for the others.
 
     Raises:
         UsageError: This process was forked off after its parent had made a copy.

@@ -11,6 +11,15 @@ namespace {
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 constexpr int kRounds = 8;
 constexpr int kCallsPerRound = 1000;
+constexpr std::int64_t kTicksMeasuredNs = 20'000;
+
+double measured_ticks_per_ns() {
+  const std::int64_t start_ns = steady_ns();
+  const std::uint64_t start = ticks();
+  std::int64_t now_ns = start_ns;
+  while (now_ns - start_ns < kTicksMeasuredNs) now_ns = steady_ns();
+  return static_cast<double>(ticks() - start) / static_cast<double>(now_ns - start_ns);
+}
 
 }  // namespace
 
@@ -18,6 +27,11 @@ std::int64_t steady_ns() noexcept {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return std::int64_t{now.tv_sec} * kNsPerSecond + now.tv_nsec;
+}
+
+double ticks_per_ns() {
+  static const double measured = measured_ticks_per_ns();
+  return measured;
 }
 
 double timer_overhead_ns() {

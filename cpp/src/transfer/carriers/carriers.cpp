@@ -6,10 +6,17 @@
 namespace isthmus::transfer {
 namespace {
 
-// Reading the clock twice costs half as much as the shortest copy, so of repeated copies only one
-// in this many is timed.
+// Reading the clock twice costs half as much as the shortest copy, so of copies that are repeated
+// without a pause only one in this many is timed.
 constexpr std::uint32_t kTimedEvery = 64;
-thread_local std::uint32_t num_copies_again = 0;
+
+/// Of a thread. In one object: a library finds each thread_local variable by a call.
+struct CallsOfThread {
+  /// By host::ticks(). After a pause a copy takes a hundred times as long, and no two take the same.
+  std::uint64_t last_ticks = 0;
+  std::uint32_t num_again = 0;
+};
+constinit thread_local CallsOfThread calls_of_thread;
 
 constexpr double kSecondsPerNs = 1e-9;
 
@@ -46,15 +53,19 @@ void Carriers::carry(const Plan& plan, const Request& request, std::int64_t star
 }
 
 Carriers::Turn Carriers::next_turn() noexcept {
-  const std::uint32_t number = num_copies_again++ % kTimedEvery;
-  return {number, number == 0 ? pauses_.now_ns() : kNoTime};
+  CallsOfThread& mine = calls_of_thread;
+  const std::uint64_t now = host::ticks();
+  const std::uint64_t former = std::exchange(mine.last_ticks, now);
+  if (pauses_.may_be_after_pause(former, now)) return {1, false, pauses_.now_ns()};
+  const std::uint32_t number = mine.num_again++ % kTimedEvery;
+  if (number == 0) return {kTimedEvery, false, pauses_.now_ns()};
+  return {0, number == kTimedEvery - 1, kNoTime};
 }
 
 void Carriers::carry_again(const Plan& plan, const Request& request, const Turn& turn) {
-  if (turn.number == 0) return carry_timed(plan, request, kTimedEvery, turn.start_ns);
+  if (turn.stands_for > 0) return carry_timed(plan, request, turn.stands_for, turn.start_ns);
   carry_counted(plan, request);
-  // The next one is timed, and must know whether it comes after a pause.
-  if (turn.number == kTimedEvery - 1) pauses_.note_end(pauses_.now_ns());
+  if (turn.next_is_timed) pauses_.note_end(pauses_.now_ns());
 }
 
 /// Counts before copying: after the copy an atomic addition would wait until the bytes have left the

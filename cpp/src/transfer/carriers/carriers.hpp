@@ -27,11 +27,12 @@ public:
   /// Throws      as Carrier::carry()
   void carry(const Plan& plan, const Request& request, std::int64_t start_ns = kNoTime);
 
-  /// The number of a copy that may be made again by the calling thread, and when its call began:
-  /// only some of these copies are timed, and stand for all.
+  /// Whether a copy is timed that may be made again by the calling thread: each one after a pause,
+  /// and of the others one in many, which stands for all.
   struct Turn {
-    std::uint32_t number = 0;
-    std::int64_t start_ns = kNoTime;
+    std::uint32_t stands_for = 0;     ///< copies; 0: it isn't timed
+    bool next_is_timed = false;       ///< the next one's pause must be known
+    std::int64_t start_ns = kNoTime;  ///< when the call began, if it is timed
   };
   Turn next_turn() noexcept;
   /// carry() for a plan of PlanCache.

@@ -1,0 +1,232 @@
+"""
+Copies after pauses by one library a process, as a program has it; needs a GPU and cudart's wheel.
+
+    python benchmarks/rhythms/alone.py OUT.json [--rounds 4]
+
+In measure.py all libraries take turns in one process, so the driver's code, which all of them call,
+is in the caches more often than any library's own. Here each contestant has a process, and these
+take turns: "isthmus C" (isthmus_copy by ctypes, with addresses), "isthmus" (isthmus.copy of an
+array and an address), and "cudaMemcpy" (by ctypes, with addresses). All have memory of cudaMalloc,
+and pinned memory of cudaHostAlloc.
+"""
+
+import argparse
+import ctypes
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from others import DOWN, UP, nvidia_library
+
+import isthmus
+from isthmus.json_text import json_text
+
+sys.path.append(str(Path(__file__).parent.parent / "transfer"))
+from machine import machine_facts
+
+KIB = 1 << 10
+SIZES = (4, KIB, 4 * KIB, 16 * KIB, 32 * KIB, 64 * KIB, 128 * KIB, 256 * KIB, 1024 * KIB)
+DIRECTIONS = ("h2d", "d2h")
+KINDS = ("pageable", "pinned")
+RHYTHMS = ("back to back", "spin", "sleep", "gpu")
+CONTESTANTS = ("isthmus C", "isthmus", "cudaMemcpy")
+PAUSE_S = 3e-3
+# Of each turn the first copies come after another process has run.
+WARM_COPIES, COPIES = 4, 12
+FORMER_COPIES = 2000
+WORK_BYTES = 6 << 30  # a memset of which takes 3 ms on an H100
+
+Cell = tuple[int, str, str, str]
+
+
+class Worker:
+    """One contestant, in this process."""
+
+    def __init__(self, contestant: str) -> None:
+        """Take memory."""
+        self._contestant = contestant
+        self._cudart = ctypes.CDLL(nvidia_library("libcudart.so.*"))
+        self._device = self._allocated("cudaMalloc", max(SIZES))
+        self._work = self._allocated("cudaMalloc", WORK_BYTES)
+        pinned = self._allocated("cudaMallocHost", max(SIZES))
+        whole = (ctypes.c_uint8 * max(SIZES)).from_address(pinned)
+        self._hosts = {
+            "pageable": np.ones(max(SIZES), np.uint8),
+            "pinned": np.ctypeslib.as_array(whole),
+        }
+        self._hosts["pinned"][:] = 1
+        package = Path(isthmus.__file__).parent
+        self._c_copy = ctypes.CDLL(str(package / "libisthmus.so")).isthmus_copy
+        self._memcpy = self._cudart.cudaMemcpy
+        self._memcpy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+        pointers = [ctypes.c_void_p] * 2
+        self._c_copy.argtypes = [*pointers, ctypes.c_size_t, *pointers]
+
+    def _allocated(self, function: str, size_bytes: int) -> int:
+        pointer = ctypes.c_void_p()
+        failed = getattr(self._cudart, function)(ctypes.byref(pointer), ctypes.c_size_t(size_bytes))
+        if failed or pointer.value is None:
+            raise SystemExit(f"{function} failed with {failed}")
+        return pointer.value
+
+    def times(self, cell: Cell) -> list[float]:
+        """Copy in one rhythm; give the seconds of each copy that counts."""
+        size, direction, kind, rhythm = cell
+        copy = self._copying(size, kind, up=direction == "h2d")
+        pause = self._pauses()[rhythm]
+        found = []
+        for _ in range(WARM_COPIES + COPIES):
+            pause()
+            start = time.perf_counter()
+            copy()
+            found.append(time.perf_counter() - start)
+        return found[WARM_COPIES:]
+
+    def _pauses(self) -> dict[str, Callable[[], object]]:
+        def spin() -> None:
+            end = time.perf_counter() + PAUSE_S
+            while time.perf_counter() < end:
+                pass
+
+        def work() -> None:
+            memset = self._cudart.cudaMemset
+            memset(ctypes.c_void_p(self._work), 1, ctypes.c_size_t(WORK_BYTES))
+            self._cudart.cudaDeviceSynchronize()
+
+        return {
+            "back to back": lambda: None,
+            "spin": spin,
+            "sleep": lambda: time.sleep(PAUSE_S),
+            "gpu": work,
+        }
+
+    def _copying(self, size: int, kind: str, *, up: bool) -> Callable[[], object]:
+        host = self._hosts[kind][:size]
+        ends: tuple[int, int] = (self._device, int(host.ctypes.data))
+        if not up:
+            ends = ends[::-1]
+        if self._contestant == "isthmus C":
+            return lambda: self._c_copy(*ends, size, None, None)
+        if self._contestant == "cudaMemcpy":
+            return lambda: self._memcpy(*ends, size, UP if up else DOWN)
+        device = isthmus.DevicePointer(self._device, size)
+        pair = (device, host) if up else (host, device)
+        return lambda: isthmus.copy(*pair)
+
+    def prepare(self) -> None:
+        """Copy as a program that has run for a while: then a window is open where one pays."""
+        for up, kind in product((True, False), KINDS):
+            copy = self._copying(min(SIZES), kind, up=up)
+            for _ in range(FORMER_COPIES):
+                copy()
+
+    def verify(self) -> None:
+        """Check that bytes go up and come back."""
+        for size, kind in product(SIZES, KINDS):
+            host = self._hosts[kind][:size]
+            host[:] = wanted = np.random.default_rng(size).integers(0, 256, size, np.uint8)
+            self._copying(size, kind, up=True)()
+            host[:] = 0
+            self._copying(size, kind, up=False)()
+            if not np.array_equal(host, wanted):
+                raise SystemExit(f"{self._contestant}: copies of {size} bytes are wrong")
+
+
+def work_for_parent(contestant: str) -> None:
+    """Answer each line, a cell, by a line with its times."""
+    worker = Worker(contestant)
+    worker.prepare()
+    worker.verify()
+    print(json.dumps("ready"), flush=True)
+    for line in sys.stdin:
+        size, direction, kind, rhythm = json.loads(line)
+        print(json.dumps(worker.times((size, direction, kind, rhythm))), flush=True)
+
+
+class Process:
+    """A contestant in a process of its own."""
+
+    def __init__(self, contestant: str) -> None:
+        """Begin it, and wait until it is ready."""
+        command = [sys.executable, __file__, "--worker", contestant]
+        self._process = subprocess.Popen(  # noqa: S603 - this script
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self._answer()
+
+    def times(self, cell: Cell) -> list[float]:
+        """Let it copy."""
+        assert self._process.stdin is not None  # noqa: S101 - it is a pipe
+        self._process.stdin.write(json.dumps(cell) + "\n")
+        self._process.stdin.flush()
+        return [float(one) for one in self._answer()]
+
+    def close(self) -> None:
+        """End it."""
+        self._process.communicate()
+
+    def _answer(self) -> Any:  # noqa: ANN401 - of JSON
+        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
+        line = self._process.stdout.readline()
+        if not line:
+            raise SystemExit("a contestant ended early; its error is above")
+        return json.loads(line)
+
+
+def rows_of(processes: dict[str, Process], cell: Cell, rounds: int) -> list[dict[str, Any]]:
+    """Measure one cell by turns."""
+    times: dict[str, list[float]] = {name: [] for name in processes}
+    for turn in range(rounds):
+        names = list(processes)
+        for name in names if turn % 2 == 0 else reversed(names):
+            times[name] += processes[name].times(cell)
+    named = dict(zip(("bytes", "direction", "kind", "rhythm"), cell, strict=True))
+    return [
+        named | {"contestant": name, "median_s": statistics.median(found), "n": len(found)}
+        for name, found in times.items()
+    ]
+
+
+def show(rows: list[dict[str, Any]]) -> None:
+    """Print a cell, and who is slower than cudaMemcpy by more than 5 % and 0.5 us."""
+    times = {row["contestant"]: row["median_s"] for row in rows}
+    best = times["cudaMemcpy"]
+    slower = [name for name, one in times.items() if one > max(best * 1.05, best + 0.5e-6)]
+    text = " ".join(f"{name} {one * 1e6:.2f}" for name, one in times.items())
+    first = rows[0]
+    where = (first["direction"], first["kind"], first["bytes"], first["rhythm"])
+    print(*where, "us:", text, "| slower:" if slower else "", *slower)
+
+
+def main() -> None:
+    """Measure all cells, print them and write them."""
+    arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[1])
+    arguments.add_argument("out", type=Path, nargs="?")
+    arguments.add_argument("--rounds", type=int, default=4)
+    arguments.add_argument("--worker", choices=CONTESTANTS, help=argparse.SUPPRESS)
+    options = arguments.parse_args()
+    if options.worker is not None:
+        return work_for_parent(options.worker)
+    processes = {name: Process(name) for name in CONTESTANTS}
+    rows: list[dict[str, Any]] = []
+    for cell in product(SIZES, DIRECTIONS, KINDS, RHYTHMS):
+        found = rows_of(processes, cell, options.rounds)
+        show(found)
+        rows += found
+    for process in processes.values():
+        process.close()
+    facts = {"machine": machine_facts(), "pause_s": PAUSE_S, "results": rows}
+    if options.out is not None:
+        options.out.write_text(json_text(facts), "utf-8")
+    return None
+
+
+if __name__ == "__main__":
+    main()
