@@ -7,7 +7,7 @@ In measure.py all libraries take turns in one process, so the driver's code, whi
 is in the caches more often than any library's own. Here each contestant has a process, and these
 take turns: "isthmus C" (isthmus_copy by ctypes, with addresses), "isthmus" (isthmus.copy of an
 array and an address), and "cudaMemcpy" (by ctypes, with addresses). All have memory of cudaMalloc,
-and pinned memory of cudaHostAlloc.
+and pinned memory of cudaMallocHost.
 """
 
 import argparse

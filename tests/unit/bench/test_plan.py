@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from isthmus.bench.demand import Demand, Limits, largest_emulated_bytes, limits_of
 from isthmus.bench.plan import Plan, Point
 from isthmus.bench.plan import plan_points as plan_demand
-from isthmus.bench.tests.catalogue import BY_NAME, TESTS, BenchTest, Variation
 from isthmus.bench.tests.bench_test import Suite
+from isthmus.bench.tests.catalogue import BY_NAME, TESTS, BenchTest, Variation
 from isthmus.errors import UsageError
 
 GIB = 1 << 30

@@ -75,6 +75,16 @@ struct Batch {
   }
 };
 
+/// What is discarded has other bytes when its turn in the stream has come: drivers leave open which.
+OperationPtr discarding(OperationPtr operation, CUdeviceptr address, std::size_t size_bytes) {
+  constexpr int indeterminate = 0xDD;
+  operation->work = [work = std::move(operation->work), address, size_bytes](Time start) {
+    std::memset(reinterpret_cast<void*>(address), indeterminate, size_bytes);
+    return work(start);
+  };
+  return operation;
+}
+
 /// Nothing has begun if one operand is refused. The legacy stream is refused, as drivers do.
 ///
 /// moves       false: the contents were discarded
@@ -89,8 +99,10 @@ CUresult prefetch_batch(Call& call, const Batch& batch, CUstream handle, bool mo
   std::vector<OperationPtr> migrations;
   for (std::size_t i = 0; i < batch.count; ++i) {
     managed_range(lock, batch.addresses[i], batch.sizes_bytes[i]);
-    migrations.push_back(
-        make_migration(context, moves ? batch.sizes_bytes[i] : 0, place_of(batch.location_of(i))));
+    const std::size_t moved_bytes = moves ? batch.sizes_bytes[i] : 0;
+    OperationPtr one = make_migration(context, moved_bytes, place_of(batch.location_of(i)));
+    if (!moves) one = discarding(std::move(one), batch.addresses[i], batch.sizes_bytes[i]);
+    migrations.push_back(std::move(one));
   }
   for (std::size_t i = 0; i < batch.count; ++i) {
     Range& range = managed_range(lock, batch.addresses[i], batch.sizes_bytes[i]);

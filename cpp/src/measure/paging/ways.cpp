@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/memory/pages.hpp"
 #include "measure/memory/managed_allocation.hpp"
 #include "paged/paged_layout.hpp"
 
@@ -167,31 +168,33 @@ class PrefetchedRanges {
 public:
   explicit PrefetchedRanges(CUdeviceptr memory) : memory_(memory) {}
 
-  bool empty() const { return addresses_.empty(); }
+  void clear() {
+    addresses_.clear();
+    sizes_bytes_.clear();
+  }
   void add(const Part& part) {
     addresses_.push_back(memory_ + part.first);
     sizes_bytes_.push_back(part.size_bytes);
   }
   /// Adds the host's pages that are wholly in this part: the contents of others are kept.
   void add_whole_pages(const Part& part) {
-    const std::uint64_t first = (part.first + kPageBytes - 1) / kPageBytes * kPageBytes;
-    const std::uint64_t end = (part.first + part.size_bytes) / kPageBytes * kPageBytes;
+    const std::uint64_t page = host::page_bytes();
+    const std::uint64_t first = (part.first + page - 1) / page * page;
+    const std::uint64_t end = (part.first + part.size_bytes) / page * page;
     if (first < end) add({first, end - first});
   }
   /// Begins it, unless there are no ranges, and forgets them.
   template <typename Prefetch>
   void to(int device, Prefetch prefetch, CUstream stream) {
-    if (empty()) return;
+    if (addresses_.empty()) return;
     CUmemLocation location = location_of(device);
     std::size_t first = 0;
     prefetch(addresses_.data(), sizes_bytes_.data(), addresses_.size(), &location, &first,
              std::size_t{1}, 0ULL, stream);
-    addresses_.clear();
-    sizes_bytes_.clear();
+    clear();
   }
 
 private:
-  static constexpr std::uint64_t kPageBytes = 4096;
   CUdeviceptr memory_;
   std::vector<CUdeviceptr> addresses_;
   std::vector<std::size_t> sizes_bytes_;
@@ -215,6 +218,7 @@ public:
     place_.stream.synchronize();
     restore(memory_.host());
     begun_ = false;
+    uploads_.clear();
     if (way_ == PagingWay::managed) return;
     for (const Part& part : place_.run.made())
       if (way_ == PagingWay::managed_hints || !is_filled(part)) prefetch(part, ordinal());

@@ -56,6 +56,8 @@ Carriers::Turn Carriers::next_turn() noexcept {
   CallsOfThread& mine = calls_of_thread;
   const std::uint64_t now = host::ticks();
   const std::uint64_t former = std::exchange(mine.last_ticks, now);
+  // Of a former copy that wasn't timed the end isn't known: if that copy alone took so long, this one
+  // is taken for one after a pause.
   if (pauses_.may_be_after_pause(former, now)) return {1, false, pauses_.now_ns()};
   const std::uint32_t number = mine.num_again++ % kTimedEvery;
   if (number == 0) return {kTimedEvery, false, pauses_.now_ns()};

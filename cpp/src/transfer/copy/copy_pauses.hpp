@@ -36,9 +36,9 @@ public:
     return last_ns == kNoTime || now_ns - last_ns > least_ns_;
   }
 
-  /// True if a thread whose last call began at `former` and whose next begins at `now`, by
-  /// host::ticks(), may have paused: it hasn't if a longer copy was between. For calls that are too
-  /// short to read the clock.
+  /// True if a thread whose last call began at `former` and whose next one begins at `now`, by
+  /// host::ticks(), may have paused. It hasn't if the former copy itself took that long. For calls
+  /// that are too short to read the clock.
   bool may_be_after_pause(std::uint64_t former, std::uint64_t now) const noexcept {
     return now - former > least_ticks_;
   }

@@ -46,10 +46,12 @@ std::vector<PathUse> CopyStatistics::uses() const {
   const std::lock_guard lock(moving_);
   for (const CopyPath path : kCountedPaths) {
     const Counters& counters = counters_[static_cast<std::size_t>(path)];
+    // Small copies last: one that is counted back meanwhile must not be missing there.
+    const std::uint64_t num_copies = counters.num_copies.load();
+    const std::uint64_t num_bytes = counters.num_bytes.load();
     const std::uint64_t small = counters.small.load();
     uses.push_back(
-        {path, counters.num_copies.load() + small / kOneSmall,
-         counters.num_bytes.load() + small % kOneSmall,
+        {path, num_copies + small / kOneSmall, num_bytes + small % kOneSmall,
          static_cast<double>(counters.nanoseconds.load()) / kNanosecondsPerSecond,
          static_cast<double>(counters.predicted_nanoseconds.load()) / kNanosecondsPerSecond});
   }

@@ -47,7 +47,7 @@ public:
 private:
   // An atomic addition takes 8 ns, and a small copy 200: so small copies make one. The upper bits of
   // `small` count copies, the lower ones bytes. Whoever comes to kMostSmall moves them to the other
-  // counters; the bits suffice for sixteen times as many, that other threads count meanwhile.
+  // counters. The bits suffice for sixteen times as many, so other threads may go on counting.
   static constexpr std::size_t kSmallBytes = std::size_t{1} << 16U;
   static constexpr unsigned kBytesBits = 40;
   static constexpr std::uint64_t kOneSmall = std::uint64_t{1} << kBytesBits;
@@ -69,7 +69,7 @@ private:
   }
   void count_other(CopyPath path, std::size_t size_bytes, std::uint64_t num_copies) noexcept;
   void move_small(CopyPath path) noexcept;
-  mutable std::mutex moving_;  ///< held by whoever moves, and by who reads
+  mutable std::mutex moving_;  ///< held by whoever moves or reads
   std::array<Counters, kNumCountedPaths> counters_;
 };
 
