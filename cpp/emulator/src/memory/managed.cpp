@@ -85,9 +85,6 @@ OperationPtr discarding(OperationPtr operation, CUdeviceptr address, std::size_t
   return operation;
 }
 
-/// Nothing has begun if one operand is refused. The legacy stream is refused, as drivers do.
-///
-/// moves       false: the contents were discarded
 CUresult prefetch_batch(Call& call, const Batch& batch, CUstream handle, bool moves) {
   Context& context = current_context();
   batch.require_sense();
@@ -110,6 +107,14 @@ CUresult prefetch_batch(Call& call, const Batch& batch, CUstream handle, bool mo
     enqueue(lock, stream, migrations[i]);
   }
   return CUDA_SUCCESS;
+}
+
+/// Nothing has begun if one operand is refused. The legacy stream is refused, as drivers do.
+///
+/// moves       false: the contents were discarded
+CUresult called(const char* name, const Batch& batch, CUstream handle, bool moves) {
+  Call call(name);
+  return call([&] { return prefetch_batch(call, batch, handle, moves); });
 }
 
 void advise(Range& range, std::size_t size_bytes, CUmem_advise advice,
@@ -166,12 +171,9 @@ CUresult CUDAAPI cuMemPrefetchBatchAsync(CUdeviceptr* addresses, std::size_t* si
                                          std::size_t count, CUmemLocation* locations,
                                          std::size_t* first_of_location, std::size_t num_locations,
                                          unsigned long long flags, CUstream handle) {
-  Call call("cuMemPrefetchBatchAsync");
-  return call([&] {
-    const Batch batch{addresses,         sizes_bytes,   count, locations,
-                      first_of_location, num_locations, flags};
-    return prefetch_batch(call, batch, handle, true);
-  });
+  return called("cuMemPrefetchBatchAsync",
+                {addresses, sizes_bytes, count, locations, first_of_location, num_locations, flags},
+                handle, true);
 }
 
 CUresult CUDAAPI cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr* addresses, std::size_t* sizes_bytes,
@@ -179,12 +181,9 @@ CUresult CUDAAPI cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr* addresses, std::
                                                    std::size_t* first_of_location,
                                                    std::size_t num_locations,
                                                    unsigned long long flags, CUstream handle) {
-  Call call("cuMemDiscardAndPrefetchBatchAsync");
-  return call([&] {
-    const Batch batch{addresses,         sizes_bytes,   count, locations,
-                      first_of_location, num_locations, flags};
-    return prefetch_batch(call, batch, handle, false);
-  });
+  return called("cuMemDiscardAndPrefetchBatchAsync",
+                {addresses, sizes_bytes, count, locations, first_of_location, num_locations, flags},
+                handle, false);
 }
 
 CUresult CUDAAPI cuMemAdvise(CUdeviceptr address, std::size_t size_bytes, CUmem_advise advice,

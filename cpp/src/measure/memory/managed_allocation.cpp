@@ -45,6 +45,13 @@ Owned<CUdeviceptr> allocate(const Context& context, std::size_t size_bytes) {
 ManagedAllocation::ManagedAllocation(const Context& context, std::size_t size_bytes)
     : owned_(allocate(context, size_bytes)), size_bytes_(size_bytes) {}
 
+CUmemLocation location_of(int device) noexcept {
+  CUmemLocation found{};
+  found.type = device == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_DEVICE;
+  found.id = device == CU_DEVICE_CPU ? 0 : device;
+  return found;
+}
+
 void require_concurrent_access(const Context& context) {
   if (has(context, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS)) return;
   throw Unavailable("faults, prefetches and advice for managed memory",

@@ -26,6 +26,9 @@ private:
   std::size_t size_bytes_;
 };
 
+/// device      its ordinal, or CU_DEVICE_CPU
+CUmemLocation location_of(int device) noexcept;
+
 /// Throws Unavailable unless CPU and device may use managed memory at the same time: without that
 /// there are no faults, prefetches or advice.
 void require_concurrent_access(const Context& context);

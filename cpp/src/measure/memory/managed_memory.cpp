@@ -53,20 +53,12 @@ private:
   bool to_device() const { return options_.direction == Direction::host_to_device; }
   int target() const { return to_device() ? context_.device().ordinal : CU_DEVICE_CPU; }
 
-  CUmemLocation location(int place) const {
-    CUmemLocation location{};
-    location.type =
-        place == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_DEVICE;
-    location.id = place == CU_DEVICE_CPU ? 0 : place;
-    return location;
-  }
-
   void advise() {
     const auto advise = context_.driver().call(symbol::mem_advise);
     advise(device(), options_.size_bytes, CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
-           location(CU_DEVICE_CPU));
+           location_of(CU_DEVICE_CPU));
     advise(device(), options_.size_bytes, CU_MEM_ADVISE_SET_ACCESSED_BY,
-           location(context_.device().ordinal));
+           location_of(context_.device().ordinal));
   }
 
   void write(const BufferContents& contents) {
@@ -93,7 +85,7 @@ private:
   double timed_prefetch() {
     const auto start = Clock::now();
     context_.driver().call(symbol::mem_prefetch_async)(device(), options_.size_bytes,
-                                                       location(target()), 0U, stream_.handle());
+                                                       location_of(target()), 0U, stream_.handle());
     stream_.synchronize();
     const double seconds = seconds_since(start);
     int place = CU_DEVICE_INVALID;

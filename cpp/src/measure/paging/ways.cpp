@@ -156,13 +156,6 @@ public:
   }
 };
 
-CUmemLocation location_of(int device) {
-  CUmemLocation found{};
-  found.type = device == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_DEVICE;
-  found.id = device == CU_DEVICE_CPU ? 0 : device;
-  return found;
-}
-
 /// The operands of a call that prefetches many ranges to one device.
 class PrefetchedRanges {
 public:

@@ -13,17 +13,11 @@ std::uint64_t nanoseconds(double seconds) {
 
 }  // namespace
 
-void CopyStatistics::count_other(CopyPath path, std::size_t size_bytes,
-                                 std::uint64_t num_copies) noexcept {
+void CopyStatistics::count(CopyPath path, std::size_t size_bytes,
+                           std::uint64_t num_copies) noexcept {
   Counters& counters = of(path);
   counters.num_copies.fetch_add(num_copies, std::memory_order_relaxed);
   counters.num_bytes.fetch_add(size_bytes, std::memory_order_relaxed);
-}
-
-void CopyStatistics::move_small(CopyPath path) noexcept {
-  const std::lock_guard lock(moving_);
-  const std::uint64_t moved = of(path).small.exchange(0, std::memory_order_relaxed);
-  count_other(path, moved % kOneSmall, moved / kOneSmall);
 }
 
 void CopyStatistics::count_back(CopyPath path, std::size_t size_bytes,
@@ -43,15 +37,10 @@ void CopyStatistics::time(CopyPath path, double seconds, double predicted_second
 
 std::vector<PathUse> CopyStatistics::uses() const {
   std::vector<PathUse> uses;
-  const std::lock_guard lock(moving_);
   for (const CopyPath path : kCountedPaths) {
     const Counters& counters = counters_[static_cast<std::size_t>(path)];
-    // Small copies last: one that is counted back meanwhile must not be missing there.
-    const std::uint64_t num_copies = counters.num_copies.load();
-    const std::uint64_t num_bytes = counters.num_bytes.load();
-    const std::uint64_t small = counters.small.load();
     uses.push_back(
-        {path, num_copies + small / kOneSmall, num_bytes + small % kOneSmall,
+        {path, counters.num_copies.load(), counters.num_bytes.load(),
          static_cast<double>(counters.nanoseconds.load()) / kNanosecondsPerSecond,
          static_cast<double>(counters.predicted_nanoseconds.load()) / kNanosecondsPerSecond});
   }
