@@ -1,18 +1,26 @@
 """
 Copies after pauses by one library a process, as a program has it; needs a GPU and cudart's wheel.
 
-    python benchmarks/rhythms/alone.py OUT.json [--rounds 4]
+    python benchmarks/rhythms/alone.py OUT.json [--rounds 9] [--bytes 4 65536] [--only d2h]
+        [--former FOLDER]
 
 In measure.py all libraries take turns in one process, so the driver's code, which all of them call,
 is in the caches more often than any library's own. Here each contestant has a process, and these
 take turns: "isthmus C" (isthmus_copy by ctypes, with addresses), "isthmus" (isthmus.copy of an
-array and an address), and "cudaMemcpy" (by ctypes, with addresses). All have memory of cudaMalloc,
-and pinned memory of cudaMallocHost.
+array and an address), "cudaMemcpy" and "cuMemcpy" (by ctypes, with addresses). All have memory of
+cudaMalloc, and pinned memory of cudaMallocHost.
+
+A copy after a pause takes 16 or 32 us by the process and the core. So each round has new processes,
+whose calling threads are bound to one core, another one in each round, and a contestant is compared
+with cudaMemcpy round by round. FOLDER has another version of Isthmus (pip install --target), whose
+contestants are called "former".
 """
 
 import argparse
 import ctypes
 import json
+import os
+import random
 import statistics
 import subprocess
 import sys
@@ -36,12 +44,14 @@ SIZES = (4, KIB, 4 * KIB, 16 * KIB, 32 * KIB, 64 * KIB, 128 * KIB, 256 * KIB, 10
 DIRECTIONS = ("h2d", "d2h")
 KINDS = ("pageable", "pinned")
 RHYTHMS = ("back to back", "spin", "sleep", "gpu")
-CONTESTANTS = ("isthmus C", "isthmus", "cudaMemcpy")
+RIVAL = "cudaMemcpy"
+CONTESTANTS = ("isthmus C", "isthmus", RIVAL, "cuMemcpy")
+FORMER = {"former C": "isthmus C", "former": "isthmus"}
 PAUSE_S = 3e-3
 # Of each turn the first copies come after another process has run.
-WARM_COPIES, COPIES = 4, 12
+WARM_COPIES, COPIES = 2, 8
 FORMER_COPIES = 2000
-WORK_BYTES = 6 << 30  # a memset of which takes 3 ms on an H100
+WORK_BYTES, WORK_TIMES = 1 << 30, 6  # these memsets take 3 ms on an H100
 
 Cell = tuple[int, str, str, str]
 
@@ -68,6 +78,9 @@ class Worker:
         self._memcpy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
         pointers = [ctypes.c_void_p] * 2
         self._c_copy.argtypes = [*pointers, ctypes.c_size_t, *pointers]
+        driver = ctypes.CDLL("libcuda.so.1")
+        self._up, self._down = driver.cuMemcpyHtoD_v2, driver.cuMemcpyDtoH_v2
+        self._up.argtypes = self._down.argtypes = [*pointers, ctypes.c_size_t]
 
     def _allocated(self, function: str, size_bytes: int) -> int:
         pointer = ctypes.c_void_p()
@@ -96,8 +109,9 @@ class Worker:
                 pass
 
         def work() -> None:
-            memset = self._cudart.cudaMemset
-            memset(ctypes.c_void_p(self._work), 1, ctypes.c_size_t(WORK_BYTES))
+            for _ in range(WORK_TIMES):
+                memset = self._cudart.cudaMemset
+                memset(ctypes.c_void_p(self._work), 1, ctypes.c_size_t(WORK_BYTES))
             self._cudart.cudaDeviceSynchronize()
 
         return {
@@ -116,6 +130,9 @@ class Worker:
             return lambda: self._c_copy(*ends, size, None, None)
         if self._contestant == "cudaMemcpy":
             return lambda: self._memcpy(*ends, size, UP if up else DOWN)
+        if self._contestant == "cuMemcpy":
+            call = self._up if up else self._down
+            return lambda: call(*ends, size)
         device = isthmus.DevicePointer(self._device, size)
         pair = (device, host) if up else (host, device)
         return lambda: isthmus.copy(*pair)
@@ -139,11 +156,13 @@ class Worker:
                 raise SystemExit(f"{self._contestant}: copies of {size} bytes are wrong")
 
 
-def work_for_parent(contestant: str) -> None:
+def work_for_parent(contestant: str, core: int) -> None:
     """Answer each line, a cell, by a line with its times."""
     worker = Worker(contestant)
     worker.prepare()
     worker.verify()
+    # Only now: threads that help the copies would be bound with the thread that starts them.
+    os.sched_setaffinity(0, {core})
     print(json.dumps("ready"), flush=True)
     for line in sys.stdin:
         size, direction, kind, rhythm = json.loads(line)
@@ -153,12 +172,19 @@ def work_for_parent(contestant: str) -> None:
 class Process:
     """A contestant in a process of its own."""
 
-    def __init__(self, contestant: str) -> None:
-        """Begin it, and wait until it is ready."""
-        command = [sys.executable, __file__, "--worker", contestant]
+    def __init__(self, contestant: str, core: int, former: Path | None) -> None:
+        """Begin it. Wait until it is ready before asking it."""
+        worker = FORMER.get(contestant, contestant)
+        environment = os.environ.copy()
+        if contestant in FORMER:
+            environment["PYTHONPATH"] = f"{former}:{environment.get('PYTHONPATH', '')}"
+        command = [sys.executable, __file__, "--worker", worker, "--core", str(core)]
         self._process = subprocess.Popen(  # noqa: S603 - this script
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
+
+    def wait_until_ready(self) -> None:
+        """Wait until it has prepared itself."""
         self._answer()
 
     def times(self, cell: Cell) -> list[float]:
@@ -180,48 +206,88 @@ class Process:
         return json.loads(line)
 
 
-def rows_of(processes: dict[str, Process], cell: Cell, rounds: int) -> list[dict[str, Any]]:
-    """Measure one cell by turns."""
-    times: dict[str, list[float]] = {name: [] for name in processes}
-    for turn in range(rounds):
-        names = list(processes)
-        for name in names if turn % 2 == 0 else reversed(names):
-            times[name] += processes[name].times(cell)
+def times_of_round(
+    cells: list[Cell], core: int, former: Path | None
+) -> dict[Cell, dict[str, float]]:
+    """Measure the cells once, by new processes: the median seconds of each contestant."""
+    names = CONTESTANTS if former is None else (*CONTESTANTS, *FORMER)
+    processes = {name: Process(name, core, former) for name in names}
+    for process in processes.values():
+        process.wait_until_ready()
+    found = {cell: medians(processes, cell) for cell in cells}
+    for process in processes.values():
+        process.close()
+    return found
+
+
+def medians(processes: dict[str, Process], cell: Cell) -> dict[str, float]:
+    """Let each process copy, in a random order."""
+    order = random.sample(list(processes), len(processes))
+    found = {name: statistics.median(processes[name].times(cell)) for name in order}
+    return {name: round(found[name], 10) for name in processes}
+
+
+def rows_of(cell: Cell, rounds: list[dict[str, float]]) -> list[dict[str, Any]]:
+    """Describe what each contestant took, over the rival and by itself."""
     named = dict(zip(("bytes", "direction", "kind", "rhythm"), cell, strict=True))
     return [
-        named | {"contestant": name, "median_s": statistics.median(found), "n": len(found)}
-        for name, found in times.items()
+        named
+        | {
+            "contestant": name,
+            "median_s": statistics.median(one[name] for one in rounds),
+            "over_rival": statistics.median(one[name] / one[RIVAL] for one in rounds),
+            "rounds_s": [one[name] for one in rounds],
+        }
+        for name in rounds[0]
     ]
 
 
 def show(rows: list[dict[str, Any]]) -> None:
-    """Print a cell, and who is slower than cudaMemcpy by more than 5 % and 0.5 us."""
-    times = {row["contestant"]: row["median_s"] for row in rows}
-    best = times["cudaMemcpy"]
-    slower = [name for name, one in times.items() if one > max(best * 1.05, best + 0.5e-6)]
-    text = " ".join(f"{name} {one * 1e6:.2f}" for name, one in times.items())
+    """Print a cell."""
     first = rows[0]
     where = (first["direction"], first["kind"], first["bytes"], first["rhythm"])
-    print(*where, "us:", text, "| slower:" if slower else "", *slower)
+    each = (
+        f"{one['contestant']} {one['median_s'] * 1e6:.2f} ({one['over_rival']:.2f})" for one in rows
+    )
+    print(*where, "us:", *each)
+
+
+def show_groups(rows: list[dict[str, Any]]) -> None:
+    """Print the time over the rival's, as geometric means over sizes and kinds of memory."""
+    groups: dict[tuple[str, ...], list[float]] = {}
+    for row in rows:
+        sizes = "to 16 KiB" if row["bytes"] <= 16 * KIB else "from 32 KiB"
+        group = tuple(map(str, (row["direction"], sizes, row["rhythm"], row["contestant"])))
+        groups.setdefault(group, []).append(row["over_rival"])
+    for group, ratios in groups.items():
+        print(*group, f"{statistics.geometric_mean(ratios):.3f}")
 
 
 def main() -> None:
     """Measure all cells, print them and write them."""
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[1])
     arguments.add_argument("out", type=Path, nargs="?")
-    arguments.add_argument("--rounds", type=int, default=4)
+    arguments.add_argument("--rounds", type=int, default=9)
+    arguments.add_argument("--bytes", type=int, nargs="+", default=SIZES)
+    arguments.add_argument("--only", choices=DIRECTIONS)
+    arguments.add_argument("--former", type=Path)
     arguments.add_argument("--worker", choices=CONTESTANTS, help=argparse.SUPPRESS)
+    arguments.add_argument("--core", type=int, help=argparse.SUPPRESS)
     options = arguments.parse_args()
     if options.worker is not None:
-        return work_for_parent(options.worker)
-    processes = {name: Process(name) for name in CONTESTANTS}
+        return work_for_parent(options.worker, options.core)
+    directions = (options.only,) if options.only else DIRECTIONS
+    cells: list[Cell] = list(product(options.bytes, directions, KINDS, RHYTHMS))
+    cores = sorted(os.sched_getaffinity(0))
+    # The first core has most of the interrupts.
+    turns = [cores[-1 - turn % len(cores)] for turn in range(options.rounds)]
+    rounds = [times_of_round(cells, core, options.former) for core in turns]
     rows: list[dict[str, Any]] = []
-    for cell in product(SIZES, DIRECTIONS, KINDS, RHYTHMS):
-        found = rows_of(processes, cell, options.rounds)
+    for cell in cells:
+        found = rows_of(cell, [one[cell] for one in rounds])
         show(found)
         rows += found
-    for process in processes.values():
-        process.close()
+    show_groups(rows)
     facts = {"machine": machine_facts(), "pause_s": PAUSE_S, "results": rows}
     if options.out is not None:
         options.out.write_text(json_text(facts), "utf-8")

@@ -77,8 +77,8 @@ isthmus::MemoryKind kind_of(const Array& array) {
 
 }  // namespace
 
-void read_pair(ArrayReader& reader, nb::handle target, nb::handle source, nb::handle stream,
-               Hold hold, ArrayPair& pair) {
+[[gnu::hot]] void read_pair(ArrayReader& reader, nb::handle target, nb::handle source,
+                            nb::handle stream, Hold hold, ArrayPair& pair) {
   reader.read(target, Role::target, hold, pair.target);
   reader.read(source, Role::source, hold, pair.source);
   Ordering ordering(reader, stream, pair);
@@ -87,14 +87,14 @@ void read_pair(ArrayReader& reader, nb::handle target, nb::handle source, nb::ha
   pair.stream = ordering.stream();
 }
 
-bool is_plain(const ArrayPair& pair) {
+[[gnu::hot]] bool is_plain(const ArrayPair& pair) {
   const Array& target = pair.target;
   const Array& source = pair.source;
   return !target.read_only && target.size_bytes == source.size_bytes && target.contiguous() &&
          source.contiguous() && same_items(target.item, source.item) && same_shape(target, source);
 }
 
-isthmus::CopyOptions options_of(const ArrayPair& pair) {
+[[gnu::hot]] isthmus::CopyOptions options_of(const ArrayPair& pair) {
   isthmus::CopyOptions options;
   options.stream = pair.stream;
   options.target_kind = kind_of(pair.target);

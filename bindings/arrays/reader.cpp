@@ -119,7 +119,7 @@ nb::object ArrayReader::exported(nb::handle object, nb::handle device, nb::handl
   });
 }
 
-void ArrayReader::read(nb::handle object, Role role, Hold hold, Array& array) {
+[[gnu::hot]] void ArrayReader::read(nb::handle object, Role role, Hold hold, Array& array) {
   if (PyBytes_CheckExact(object.ptr())) {
     array.take_bytes(PyBytes_AsString(object.ptr()),
                      static_cast<std::size_t>(PyBytes_Size(object.ptr())));
@@ -158,8 +158,8 @@ void ArrayReader::refuse_at(const std::string& path, nb::handle error) const {
   throw nb::python_error();  // the function always raises
 }
 
-void ArrayReader::read_by(const TypeReader& reader, nb::handle object, Role role, Hold hold,
-                          Array& array) const {
+[[gnu::hot]] void ArrayReader::read_by(const TypeReader& reader, nb::handle object, Role role,
+                                       Hold hold, Array& array) const {
   switch (reader.way) {
     case Way::buffer:
       return read_buffer(object, array);

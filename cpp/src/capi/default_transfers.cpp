@@ -1,5 +1,6 @@
 #include "capi/default_transfers.hpp"
 
+#include <atomic>
 #include <mutex>
 #include <optional>
 
@@ -12,18 +13,21 @@ namespace {
 struct Copies {
   std::mutex mutex;
   std::optional<Transfers> transfers;
+  std::atomic<Transfers*> made{nullptr};  ///< for callers that don't take the lock
 };
 
 PerProcess<Copies> copies;
 
 }  // namespace
 
-Transfers& default_transfers() {
-  // This comes first, because it throws in a child of a process that has used CUDA.
-  Windows& windows = default_windows();
+[[gnu::hot]] Transfers& default_transfers() {
   Copies& own = copies.get();
+  if (Transfers* const made = own.made.load(std::memory_order_acquire)) return *made;
+  // Throws in a child of a process that has used CUDA.
+  Windows& windows = default_windows();
   const std::lock_guard lock(own.mutex);
   if (!own.transfers) own.transfers.emplace(windows);
+  own.made.store(&*own.transfers, std::memory_order_release);
   return *own.transfers;
 }
 

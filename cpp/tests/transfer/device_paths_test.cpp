@@ -155,9 +155,9 @@ TEST_F(DevicePathsTest, AfterPausesTheDriverIsTriedNowAndThenWhereItMayBeTheBest
   // next.
   for (int i = 0; i < 32 && best_after_pause().path == CopyPath::window; ++i)
     if (paths().is_driver_to_be_tried(CopyPath::window, kAfterPause))
-      paths().learn(CopyPath::driver, kAfterPause, 15e-6, true);
+      paths().learn(paths().expectation(CopyPath::driver, kAfterPause), 15e-6, true);
     else
-      paths().learn(CopyPath::window, kAfterPause, 20e-6);
+      paths().learn(paths().expectation(CopyPath::window, kAfterPause), 20e-6);
   EXPECT_EQ(best_after_pause().path, CopyPath::driver);
 }
 
@@ -178,13 +178,15 @@ TEST_F(DevicePathsTest, TheDriverIsNotTriedWithoutAPauseNorWhereItIsFarBehind) {
 
 TEST_F(DevicePathsTest, WhatPausesOfThisProgramCostIsLearnedInAFewCopies) {
   use(profile_with_pauses({{CopyPath::driver, 15e-6, 10e-6}}));
-  for (int i = 0; i < 16; ++i) paths().learn(CopyPath::driver, kAfterPause, 35e-6);
+  for (int i = 0; i < 16; ++i)
+    paths().learn(paths().expectation(CopyPath::driver, kAfterPause), 35e-6);
   EXPECT_NEAR(best_after_pause().seconds, 35e-6, 0.2e-6);
   EXPECT_DOUBLE_EQ(paths().seconds(CopyPath::driver, {kAfterPause.direction, kAfterPause.host_kind,
                                                       kAfterPause.size_bytes}),
                    15e-6)
       << "copies that follow each other take what they took";
-  for (int i = 0; i < 16; ++i) paths().learn(CopyPath::driver, kAfterPause, 5e-6);
+  for (int i = 0; i < 16; ++i)
+    paths().learn(paths().expectation(CopyPath::driver, kAfterPause), 5e-6);
   EXPECT_NEAR(best_after_pause().seconds, 15e-6, 0.3e-6) << "never less than without a pause";
 }
 
@@ -193,7 +195,7 @@ TEST_F(DevicePathsTest, WhatCopiesOfASizeTakeIsPredictedAfterAFew) {
   Crossing crossing = kAfterPause;
   crossing.after_pause = false;
   EXPECT_DOUBLE_EQ(paths().predicted(CopyPath::driver, crossing), 15e-6);
-  for (int i = 0; i < 16; ++i) paths().learn(CopyPath::driver, crossing, 7e-6);
+  for (int i = 0; i < 16; ++i) paths().learn(paths().expectation(CopyPath::driver, crossing), 7e-6);
   EXPECT_NEAR(paths().predicted(CopyPath::driver, crossing), 7e-6, 0.2e-6);
   EXPECT_DOUBLE_EQ(paths().seconds(CopyPath::driver, crossing), 15e-6)
       << "by which paths are chosen";
@@ -206,24 +208,25 @@ TEST_F(DevicePathsTest, WhatCopiesOfASizeTakeIsPredictedAfterAFew) {
 
 TEST_F(DevicePathsTest, OneCopyThatWasInterruptedIsNotWhatIsPredicted) {
   use(profile_with_pauses({{CopyPath::driver, 15e-6, 10e-6}}));
-  paths().learn(CopyPath::driver, kAfterPause, 1);
+  paths().learn(paths().expectation(CopyPath::driver, kAfterPause), 1);
   EXPECT_LE(paths().predicted(CopyPath::driver, kAfterPause), 1.25 * 30.1e-6);
 }
 
 TEST_F(DevicePathsTest, OneCopyThatWasInterruptedChangesLittle) {
   use(profile_with_pauses({{CopyPath::driver, 15e-6, 10e-6}}));
-  paths().learn(CopyPath::driver, kAfterPause, 1);
+  paths().learn(paths().expectation(CopyPath::driver, kAfterPause), 1);
   EXPECT_LE(best_after_pause().seconds, 30.1e-6);
 }
 
 TEST_F(DevicePathsTest, APathThatOnceWasSlowIsTriedAgain) {
   use(profile_with_pauses({{CopyPath::driver, 10e-6, 20e-6}, {CopyPath::window, 10e-6, 10e-6}}));
   EXPECT_EQ(best_after_pause().path, CopyPath::window);
-  for (int i = 0; i < 16; ++i) paths().learn(CopyPath::window, kAfterPause, 40e-6);
+  for (int i = 0; i < 16; ++i)
+    paths().learn(paths().expectation(CopyPath::window, kAfterPause), 40e-6);
   EXPECT_EQ(best_after_pause().path, CopyPath::driver);
   int num_copies = 0;
   while (best_after_pause().path == CopyPath::driver && ++num_copies < 1000)
-    paths().learn(CopyPath::driver, kAfterPause, 30e-6);
+    paths().learn(paths().expectation(CopyPath::driver, kAfterPause), 30e-6);
   EXPECT_GT(num_copies, 16);
   EXPECT_LT(num_copies, 200);
 }
@@ -231,7 +234,8 @@ TEST_F(DevicePathsTest, APathThatOnceWasSlowIsTriedAgain) {
 TEST_F(DevicePathsTest, AnotherProfileBeginsAnew) {
   const Profile profile = profile_with_pauses({{CopyPath::driver, 15e-6, 10e-6}});
   use(profile);
-  for (int i = 0; i < 16; ++i) paths().learn(CopyPath::driver, kAfterPause, 35e-6);
+  for (int i = 0; i < 16; ++i)
+    paths().learn(paths().expectation(CopyPath::driver, kAfterPause), 35e-6);
   use(profile);
   EXPECT_DOUBLE_EQ(best_after_pause().seconds, 25e-6);
 }

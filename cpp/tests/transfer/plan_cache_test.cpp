@@ -21,12 +21,9 @@
 namespace isthmus::transfer {
 namespace {
 
-/// Clocks that the tests advance.
+/// A clock that the tests advance.
 host::Tick now = 1;
 host::Tick test_clock() noexcept { return now; }
-std::int64_t now_ns = 0;
-std::int64_t test_clock_ns() { return now_ns; }
-constexpr std::int64_t kPauseNs = 1'000'000;
 
 /// Two caches for the same device. Their profile, that of the emulated link, copies 20 KiB by the
 /// driver.
@@ -36,9 +33,8 @@ protected:
     DevicesUnderTest::SetUp();
     if (IsSkipped()) return;
     memory_.emplace(driver(), test_clock);
-    cache_.emplace(driver(), *devices_, *windows_, *memory_, pauses_, test_clock);
-    other_.emplace(driver(), *devices_, *windows_, *memory_, pauses_, test_clock);
-    pauses_.note_end(now_ns);
+    cache_.emplace(driver(), *devices_, *windows_, *memory_, test_clock);
+    other_.emplace(driver(), *devices_, *windows_, *memory_, test_clock);
   }
 
   /// A download whose cheapest path is the driver.
@@ -50,18 +46,12 @@ protected:
     plan.predicted_seconds = 0.5;
     return plan;
   }
-  Plan plan_after_pause(void* target, const void* source) {
-    Plan plan = plan_of(target, source);
-    plan.crossing.after_pause = true;
-    return plan;
-  }
   Plan found(void* target, const void* source, std::size_t size_bytes = kBytes,
              const Request& request = {}) {
     return cache_->find(target, source, size_bytes, request);
   }
 
   static constexpr std::size_t kBytes = 20 * kKiB;
-  CopyPauses pauses_{std::chrono::microseconds{20}, test_clock_ns};
   std::optional<PlanCache> cache_;
   std::optional<PlanCache> other_;
 };
@@ -85,68 +75,12 @@ TEST_F(PlanCacheTest, FindsTheSameCopyInTheSameTickOnly) {
   EXPECT_FALSE(found(host, device));
 }
 
-TEST_F(PlanCacheTest, FindsACopyAfterAPauseAfterFurtherPausesOnly) {
-  char host[8] = {};
-  char device[8] = {};
-  cache_->note(plan_after_pause(host, device), {});
-  EXPECT_FALSE(found(host, device)) << "those that follow may have another cheapest path";
-  ++now;
-  now_ns += kPauseNs;
-  const Plan again = found(host, device);
-  ASSERT_TRUE(again);
-  EXPECT_TRUE(again.crossing.after_pause);
-  EXPECT_EQ(again.start_ns, now_ns);
-  EXPECT_EQ(again.pinned_id, 7u);
-  EXPECT_FALSE(found(host, device, kBytes - 1));
-  EXPECT_FALSE(found(host, device + 1));
-  pauses_.note_end(now_ns);
-  EXPECT_FALSE(found(host, device));
-}
-
-TEST_F(PlanCacheTest, FindsACopyAfterPausesAFewTimesBeforeItsPathIsChosenAgain) {
-  char host[8] = {};
-  char device[8] = {};
-  cache_->note(plan_after_pause(host, device), {});
-  now_ns += kPauseNs;
-  int num_found = 0;
-  while (found(host, device)) ++num_found;
-  EXPECT_EQ(num_found, 7);
-  cache_->note(plan_after_pause(host, device), {});
-  EXPECT_TRUE(found(host, device));
-}
-
-TEST_F(PlanCacheTest, KeepsBothDirectionsBetweenTwoBuffersAfterPauses) {
-  // Which of the four places a copy has depends on addresses: of 64 pairs most have two.
-  static char buffers[64 * 4096 + 1];
-  char* const host = &buffers[0];
-  int num_kept = 0;
-  for (int pair = 1; pair <= 64; ++pair) {
-    char* const device = &buffers[pair * 4096];
-    cache_->note(plan_after_pause(host, device), {});
-    cache_->note(plan_after_pause(device, host), {});
-    now_ns += kPauseNs;
-    num_kept += found(host, device) && found(device, host) ? 1 : 0;
-  }
-  EXPECT_GT(num_kept, 32);
-}
-
 TEST_F(PlanCacheTest, FindsOnlyWindowsForACopyThatIsMadeAtOnce) {
   char host[8] = {};
   char device[8] = {};
   cache_->note(plan_of(host, device), {});
   EXPECT_FALSE(cache_->find_window(host, device, kBytes, {}));
   EXPECT_TRUE(found(host, device));
-}
-
-TEST_F(PlanCacheTest, KeepsACopyAfterAPauseBesideTheLastOne) {
-  char host[8] = {};
-  char device[8] = {};
-  cache_->note(plan_after_pause(host, device), {});
-  cache_->note(plan_of(host, device), {});
-  EXPECT_FALSE(found(host, device).crossing.after_pause);
-  ++now;
-  now_ns += kPauseNs;
-  EXPECT_TRUE(found(host, device).crossing.after_pause);
 }
 
 TEST_F(PlanCacheTest, FindsNothingForACopyByNameOrInAStreamOfItsOwn) {
@@ -171,6 +105,15 @@ TEST_F(PlanCacheTest, FindsNothingThatAnotherCacheHasNotedOrAnotherProfileHasCho
   EXPECT_FALSE(found(host, device));
 }
 
+TEST_F(PlanCacheTest, NotesNoCopyAfterAPauseSinceThoseThatFollowMayHaveAnotherBestPath) {
+  char host[8] = {};
+  char device[8] = {};
+  Plan plan = plan_of(host, device);
+  plan.crossing.after_pause = true;
+  cache_->note(plan, {});
+  EXPECT_FALSE(found(host, device));
+}
+
 TEST_F(PlanCacheTest, NotesNoPlanThatIsNotTheCheapestWay) {
   char host[8] = {};
   char device[8] = {};
@@ -178,25 +121,6 @@ TEST_F(PlanCacheTest, NotesNoPlanThatIsNotTheCheapestWay) {
   plan.profile = nullptr;
   cache_->note(plan, {});
   EXPECT_FALSE(found(host, device));
-}
-
-TEST_F(PlanCacheTest, ConfirmsADownloadAfterAPauseOnlyWhileItsTargetIsMapped) {
-  void* const target =
-      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(target, MAP_FAILED);
-  char device[8] = {};
-  Plan plan = plan_after_pause(target, device);
-  plan.crossing.host_kind = MemoryKind::pageable;
-  plan.pinned_id = 0;
-  cache_->note(plan, {});
-  now_ns += kPauseNs;
-  ++now;
-  const Plan again = found(target, device);
-  ASSERT_TRUE(again);
-  EXPECT_TRUE(cache_->confirm(again, {}));
-  munmap(target, kBytes);
-  ++now;
-  EXPECT_FALSE(cache_->confirm(again, {}));
 }
 
 /// With a profile that only has the driver.

@@ -52,16 +52,16 @@ void Carriers::carry(const Plan& plan, const Request& request, std::int64_t star
   carry_timed(plan, request, 1, is_known ? start_ns : pauses_.now_ns());
 }
 
-Carriers::Turn Carriers::next_turn() noexcept {
+[[gnu::hot]] Carriers::Turn Carriers::next_turn() noexcept {
   CallsOfThread& mine = calls_of_thread;
   const std::uint64_t now = host::ticks();
   const std::uint64_t former = std::exchange(mine.last_ticks, now);
   // Of a former copy that wasn't timed the end isn't known: if that copy alone took so long, this one
   // is taken for one after a pause.
-  if (pauses_.may_be_after_pause(former, now)) return {1, false, pauses_.now_ns()};
+  if (pauses_.may_be_after_pause(former, now)) return {1, false, true, pauses_.now_ns()};
   const std::uint32_t number = mine.num_again++ % kTimedEvery;
-  if (number == 0) return {kTimedEvery, false, pauses_.now_ns()};
-  return {0, number == kTimedEvery - 1, kNoTime};
+  if (number == 0) return {kTimedEvery, false, false, pauses_.now_ns()};
+  return {0, number == kTimedEvery - 1, false, kNoTime};
 }
 
 void Carriers::carry_again(const Plan& plan, const Request& request, const Turn& turn) {
@@ -90,14 +90,28 @@ void Carriers::carry_timed(const Plan& plan, const Request& request, std::uint32
   if (plan.predicted_seconds == Plan::kNotPredicted)
     crossing.after_pause = pauses_.is_after_pause(start_ns);
   carry_counted(plan, request);
-  const std::int64_t end_ns = pauses_.now_ns();
-  pauses_.note_end(end_ns);
-  const double seconds = static_cast<double>(end_ns - start_ns) * kSecondsPerNs;
+  const double seconds = seconds_since(start_ns);
   const double predicted = predicted_seconds(plan, crossing);
   statistics_.time(plan.path, seconds, predicted, num_copies);
   // Copies without a prediction, such as those of managed memory, have other costs.
   const bool is_single = plan.pieces == nullptr;
-  if (predicted > 0 && is_single) plan.device->learn(plan.path, crossing, seconds, plan.is_try);
+  if (predicted > 0 && is_single)
+    plan.device->learn(plan.device->expectation(plan.path, crossing), seconds, plan.is_try);
+}
+
+[[gnu::hot]] void Carriers::note_carried(DevicePaths& device, const Expectation& expected,
+                                         std::int64_t start_ns) {
+  statistics_.count(expected.path, expected.crossing.size_bytes);
+  const double seconds = seconds_since(start_ns);
+  statistics_.time(expected.path, seconds, device.predicted(expected), 1);
+  device.learn(expected, seconds);
+}
+
+/// Notes that the copy ends now.
+[[gnu::hot]] double Carriers::seconds_since(std::int64_t start_ns) {
+  const std::int64_t end_ns = pauses_.now_ns();
+  pauses_.note_end(end_ns);
+  return static_cast<double>(end_ns - start_ns) * kSecondsPerNs;
 }
 
 /// An upload that can't be begun is made at once if its source must be free on return.

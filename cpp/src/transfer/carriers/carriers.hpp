@@ -32,11 +32,16 @@ public:
   struct Turn {
     std::uint32_t stands_for = 0;     ///< copies; 0: it isn't timed
     bool next_is_timed = false;       ///< the next one's pause must be known
+    bool may_be_after_pause = false;  ///< CopyPauses knows, by start_ns
     std::int64_t start_ns = kNoTime;  ///< when the call began, if it is timed
   };
   Turn next_turn() noexcept;
   /// carry() for a plan of PlanCache.
   void carry_again(const Plan& plan, const Request& request, const Turn& turn);
+  /// Counts a copy that was made without a plan and is complete, and learns from it.
+  ///
+  /// start_ns    when the call began, by pauses().now_ns()
+  void note_carried(DevicePaths& device, const Expectation& expected, std::int64_t start_ns);
   /// Starts the thread of the background if begin() needs it for such a copy. Call it for each of
   /// several copies before the first begins: then no missing thread ends the call halfway.
   ///
@@ -65,6 +70,7 @@ private:
   void carry_counted(const Plan& plan, const Request& request);
   void carry_timed(const Plan& plan, const Request& request, std::uint32_t num_copies,
                    std::int64_t start_ns);
+  double seconds_since(std::int64_t start_ns);
   bool needs_background(const Plan& plan, const Request& request) const noexcept;
   std::shared_ptr<PendingCopy> carry_in_background(const Plan& plan, const Request& request);
   void count(const Plan& plan) noexcept {

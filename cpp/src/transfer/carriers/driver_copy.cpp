@@ -136,13 +136,12 @@ void enqueue_driver_copy(const Driver& driver, const CopyEnds& ends, CUstream st
 }
 
 bool is_complete_on_return(const CopyEnds& ends, CUstream stream) {
-  const bool legacy = stream == nullptr || stream == CU_STREAM_LEGACY;
   const bool download = is_on_device(ends.source_kind) && !is_on_device(ends.target_kind);
   const bool upload = is_on_device(ends.target_kind) && ends.source_kind == MemoryKind::pinned;
-  return legacy && !ends.spans_registrations && (download || upload);
+  return is_legacy(stream) && !ends.spans_registrations && (download || upload);
 }
 
-void copy_whole(const Driver& driver, const CopyEnds& ends) try {
+[[gnu::hot]] void copy_whole(const Driver& driver, const CopyEnds& ends) try {
   // Driver 580 doesn't need this; nothing is documented about others.
   const ScopedRelaxedCapture relaxed(driver);
   if (is_on_device(ends.target_kind)) {

@@ -165,41 +165,55 @@ double DevicePaths::pause_seconds(const Profile& profile, CopyPath path,
   return share * profile.pause_seconds(path, crossing.direction, crossing.host_kind);
 }
 
-std::size_t DevicePaths::ratio_of(CopyPath path, const Crossing& crossing) noexcept {
+[[gnu::hot]] std::size_t DevicePaths::ratio_of(CopyPath path, const Crossing& crossing) noexcept {
   const auto doublings = static_cast<std::size_t>(std::bit_width(crossing.size_bytes));
   const std::size_t of_size = std::min(doublings, kNumDoublings - 1);
   return (way_of(path, crossing) * kNumDoublings + of_size) * 2 + (crossing.after_pause ? 1 : 0);
 }
 
-double DevicePaths::predicted(const Choice& choice, const Crossing& crossing) const noexcept {
+[[gnu::hot]] double DevicePaths::predicted(const Choice& choice,
+                                           const Crossing& crossing) const noexcept {
   return choice.seconds * ratios_[ratio_of(choice.path, crossing)].load(std::memory_order_relaxed);
 }
 
-void DevicePaths::learn(CopyPath path, const Crossing& crossing, double seconds,
-                        bool is_try) noexcept {
-  const double expected = this->seconds(path, crossing);
-  if (expected <= 0) return;
-  std::atomic<float>& ratio = ratios_[ratio_of(path, crossing)];
-  const float before = ratio.load(std::memory_order_relaxed);
-  const auto seen = static_cast<float>(seconds / expected);
-  const float counted = std::clamp(seen, before / kMaxStep, before * kMaxStep);
-  ratio.store(before + kLearned * (counted - before), std::memory_order_relaxed);
-  if (crossing.after_pause) learn_pause(path, crossing, seconds, is_try);
-}
-
-void DevicePaths::learn_pause(CopyPath path, const Crossing& crossing, double seconds,
-                              bool is_try) noexcept {
+Expectation DevicePaths::expectation(CopyPath path, const Crossing& crossing) const noexcept {
   const Profile& current = *profile();
   const CostCurve* const curve = current.curve(path, crossing.direction, crossing.host_kind);
-  const double pause = current.pause_seconds(path, crossing.direction, crossing.host_kind);
-  if (curve == nullptr || pause < kLeastPauseSeconds) return;
-  const double more = seconds - curve->seconds(crossing.size_bytes);
-  const float seen = std::clamp(static_cast<float>(more / pause), 0.0F, kMaxShare);
+  if (curve == nullptr) return {path, crossing};
+  return {path, crossing, curve->seconds(crossing.size_bytes),
+          current.pause_seconds(path, crossing.direction, crossing.host_kind)};
+}
+
+[[gnu::hot]] double DevicePaths::seconds(const Expectation& expected) const noexcept {
+  if (!expected.crossing.after_pause) return expected.back_to_back_seconds;
+  const std::size_t way = way_of(expected.path, expected.crossing);
+  return expected.back_to_back_seconds +
+         pause_shares_[way].load(std::memory_order_relaxed) * expected.pause_seconds;
+}
+
+[[gnu::hot]] void DevicePaths::learn(const Expectation& expected, double seconds,
+                                     bool is_try) noexcept {
+  const double all_expected = this->seconds(expected);
+  if (all_expected <= 0) return;
+  std::atomic<float>& ratio = ratios_[ratio_of(expected.path, expected.crossing)];
+  const float before = ratio.load(std::memory_order_relaxed);
+  const auto seen = static_cast<float>(seconds / all_expected);
+  const float counted = std::clamp(seen, before / kMaxStep, before * kMaxStep);
+  ratio.store(before + kLearned * (counted - before), std::memory_order_relaxed);
+  const bool tells = expected.crossing.after_pause && expected.pause_seconds >= kLeastPauseSeconds;
+  if (tells) learn_pause(expected, seconds, is_try);
+}
+
+[[gnu::hot]] void DevicePaths::learn_pause(const Expectation& expected, double seconds,
+                                           bool is_try) noexcept {
+  const double more = seconds - expected.back_to_back_seconds;
+  const float seen = std::clamp(static_cast<float>(more / expected.pause_seconds), 0.0F, kMaxShare);
   const float learned = is_try ? kLearnedByTry : kLearned;
-  for (const CopyPath other : kAllPaths) {
-    std::atomic<float>& share = pause_shares_[way_of(other, crossing)];
+  for (const CopyPath path : kAllPaths) {
+    std::atomic<float>& share = pause_shares_[way_of(path, expected.crossing)];
     const float before = share.load(std::memory_order_relaxed);
-    const float change = other == path ? learned * (seen - before) : kForgotten * (1 - before);
+    const float change =
+        path == expected.path ? learned * (seen - before) : kForgotten * (1 - before);
     share.store(before + change, std::memory_order_relaxed);
   }
 }

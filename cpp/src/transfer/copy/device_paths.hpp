@@ -28,6 +28,14 @@ struct Choice {
   double seconds = 0;
 };
 
+/// What the profile says of a copy by one path.
+struct Expectation {
+  CopyPath path = CopyPath::driver;
+  Crossing crossing;
+  double back_to_back_seconds = 0;  ///< without a pause; 0: unknown
+  double pause_seconds = 0;         ///< what a pause adds
+};
+
 /// The paths to one device. May be used from any thread.
 class DevicePaths {
 public:
@@ -60,14 +68,18 @@ public:
   /// what they take in this program. Choices don't use it: a path that isn't taken tells nothing.
   double predicted(const Choice& choice, const Crossing& crossing) const noexcept;
   double predicted(CopyPath path, const Crossing& crossing) const {
-    return predicted({path, seconds(path, crossing)}, crossing);
+    return predicted(expectation(path, crossing));
   }
+  double predicted(const Expectation& expected) const noexcept {
+    return predicted({expected.path, seconds(expected)}, expected.crossing);
+  }
+  Expectation expectation(CopyPath path, const Crossing& crossing) const noexcept;
   /// Tells what a copy took. Programs differ from `isthmus profile`: caches and threads are in
   /// another state. After a pause each path's share of what the profile says of pauses also follows
   /// what was seen, in later choices: a program may spin, sleep or run kernels.
   ///
   /// is_try      of a path that isn't taken often: this copy counts for more
-  void learn(CopyPath path, const Crossing& crossing, double seconds, bool is_try = false) noexcept;
+  void learn(const Expectation& expected, double seconds, bool is_try = false) noexcept;
   /// Why a path can't be taken; empty if it can.
   std::string obstacle(CopyPath path, const Crossing& crossing) const;
 
@@ -133,12 +145,13 @@ private:
   bool is_window_best(const Crossing& crossing) const;
   double seconds(const Profile& profile, CopyPath path, const Crossing& crossing) const;
   double pause_seconds(const Profile& profile, CopyPath path, const Crossing& crossing) const;
+  double seconds(const Expectation& expected) const noexcept;
   static std::size_t way_of(CopyPath path, const Crossing& crossing) noexcept {
     return Profile::way_of(path, crossing.direction, crossing.host_kind);
   }
   /// The index in ratios_ of copies of about this size, after a pause or not.
   static std::size_t ratio_of(CopyPath path, const Crossing& crossing) noexcept;
-  void learn_pause(CopyPath path, const Crossing& crossing, double seconds, bool is_try) noexcept;
+  void learn_pause(const Expectation& expected, double seconds, bool is_try) noexcept;
   void give_up_ring(const std::string& why);
 
   Context context_;

@@ -26,10 +26,12 @@ bool is_shorter_than_beginning(CopyPath path, const Crossing& crossing, const De
          crossing.size_bytes <= device.window_at_once_bytes(crossing.direction);
 }
 
-/// True if the driver doesn't know one of a copy's addresses any more. Not if a part of the copy may
-/// still be running: it mustn't be made again beside that.
-bool is_of_changed_memory(const DriverError& error) {
-  return error.code() == CUDA_ERROR_INVALID_VALUE && !error.memory_in_use();
+/// True if the driver doesn't know one of a copy's addresses any more, or the thread has lost its
+/// context. Not if a part of the copy may still be running: it mustn't be made again beside that.
+bool is_of_change(const DriverError& error) {
+  const bool changed =
+      error.code() == CUDA_ERROR_INVALID_VALUE || error.code() == CUDA_ERROR_INVALID_CONTEXT;
+  return changed && !error.memory_in_use();
 }
 
 }  // namespace
@@ -43,7 +45,8 @@ Engine::Engine(Windows the_windows, const RingSettings& ring)
       devices_(driver, *cache_, ring),
       chooser_(driver, devices_, *cache_),
       carriers_(driver, std::max<std::chrono::nanoseconds>(window::spin_time(), kLeastPause)),
-      plans_(driver, devices_, *cache_, host_memory_, carriers_.pauses()),
+      plans_(driver, devices_, *cache_, host_memory_),
+      after_pauses_(driver, devices_, host_memory_, carriers_),
       many_(driver, host_memory_, devices_, *cache_, chooser_, carriers_),
       strided_(driver, host_memory_, devices_) {
   prepare_for_failures();
@@ -70,8 +73,8 @@ void Engine::require_own_process() const {
   isthmus::require_own_process(process_, "these Transfers");
 }
 
-void Engine::copy(void* target, const void* source, std::size_t size_bytes,
-                  const CopyOptions& options) {
+[[gnu::hot]] void Engine::copy(void* target, const void* source, std::size_t size_bytes,
+                               const CopyOptions& options) {
   require_own_process();
   const Request request = request_of(options, Return::complete);
   if (size_bytes == 0 || copy_again(target, source, size_bytes, request)) return;
@@ -97,20 +100,20 @@ Task Engine::examined(void* target, const FileSource& source, std::size_t size_b
 }
 
 /// Returns     false, with nothing done, if the copy must be examined.
-bool Engine::copy_again(void* target, const void* source, std::size_t size_bytes,
-                        const Request& request) try {
+[[gnu::hot]] bool Engine::copy_again(void* target, const void* source, std::size_t size_bytes,
+                                     const Request& request) try {
   const Carriers::Turn turn = carriers_.next_turn();
+  if (turn.may_be_after_pause &&
+      after_pauses_.copy(target, source, size_bytes, request, turn.start_ns))
+    return true;
   const Plan plan = plans_.find(target, source, size_bytes, request);
   if (!plan) return false;
   const ContextOfDevice context(plan.device->context());
   if (!plans_.confirm(plan, request)) return false;
-  if (plan.start_ns == kNoTime)
-    carriers_.carry_again(plan, request, turn);
-  else
-    carriers_.carry(plan, request, plan.start_ns);
+  carriers_.carry_again(plan, request, turn);
   return true;
 } catch (const DriverError& error) {
-  if (!is_of_changed_memory(error)) throw;
+  if (!is_of_change(error)) throw;
   return false;
 }
 
@@ -129,7 +132,7 @@ bool Engine::copy_at_once(void* target, const void* source, std::size_t size_byt
   carriers_.carry_again(plan, request, turn);
   return true;
 } catch (const DriverError& error) {
-  if (!is_of_changed_memory(error)) throw;
+  if (!is_of_change(error)) throw;
   return false;
 }
 
@@ -154,6 +157,7 @@ void Engine::copy_examined(const Task& task, const Request& request) {
   const Plan plan = chooser_.ready(task, request);
   carriers_.carry(plan, request, task.start_ns);
   plans_.note(plan, request);
+  after_pauses_.note(plan, request);
 }
 
 std::shared_ptr<PendingCopy> Engine::copy_async(void* target, const void* source,

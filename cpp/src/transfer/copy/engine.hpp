@@ -14,6 +14,7 @@
 #include "transfer/carriers/carriers.hpp"
 #include "transfer/carriers/window_cache.hpp"
 #include "transfer/copy/choose.hpp"
+#include "transfer/copy/copies_after_pauses.hpp"
 #include "transfer/copy/devices.hpp"
 #include "transfer/copy/host_memory.hpp"
 #include "transfer/copy/plan_cache.hpp"
@@ -101,6 +102,7 @@ private:
   Chooser chooser_;
   Carriers carriers_;
   PlanCache plans_;
+  CopiesAfterPauses after_pauses_;
   ManyCopies many_;
   StridedCopies strided_;
 };

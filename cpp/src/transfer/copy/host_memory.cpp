@@ -48,8 +48,8 @@ HostTouch HostMemory::touch(const void* begin, std::size_t size_bytes,
   return all_pinned ? HostTouch::direct : touch_mappings(begin, size_bytes, access);
 }
 
-HostTouch HostMemory::touch_pageable(const void* begin, std::size_t size_bytes,
-                                     host::Access access) const noexcept {
+[[gnu::hot]] HostTouch HostMemory::touch_pageable(const void* begin, std::size_t size_bytes,
+                                                  host::Access access) const noexcept {
   if (host::is_own_memory(begin, size_bytes) || is_ordinary(begin, size_bytes))
     return HostTouch::direct;
   return touch_mappings(begin, size_bytes, access);
@@ -85,7 +85,8 @@ bool HostMemory::is_known(const void* begin, std::size_t size_bytes) const noexc
 
 /// Also false if the range lies in several mappings that aren't known together: anything may lie
 /// between them. Asks the kernel once per tick.
-bool HostMemory::is_ordinary(const void* begin, std::size_t size_bytes) const noexcept {
+[[gnu::hot]] bool HostMemory::is_ordinary(const void* begin,
+                                          std::size_t size_bytes) const noexcept {
   const auto first = reinterpret_cast<std::uintptr_t>(begin);
   host::RecentMappings& recent = recent_mappings();
   const host::Tick now = clock_();

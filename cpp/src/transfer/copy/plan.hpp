@@ -42,8 +42,6 @@ struct Plan {
   /// The profile that makes this the cheapest path; null: chosen for another reason.
   const Profile* profile = nullptr;
   double predicted_seconds = kNotPredicted;
-  /// When the call began, of a plan that PlanCache had for a copy after a pause.
-  std::int64_t start_ns = kNoTime;
   /// Of CopyPath::kernel or staged: all copies that are made together, for which `ends` stand with
   /// their total size. A second shared_ptr would cost each small copy some nanoseconds, so `window`,
   /// which points to no window then, keeps them.

@@ -7,7 +7,6 @@
 #include "device/capture.hpp"
 #include "driver/driver.hpp"
 #include "transfer/carriers/window_cache.hpp"
-#include "transfer/copy/copy_pauses.hpp"
 #include "transfer/copy/devices.hpp"
 #include "transfer/copy/host_memory.hpp"
 #include "transfer/copy/plan.hpp"
@@ -18,26 +17,20 @@ namespace isthmus::transfer {
 /// A copy that a thread has made by the driver.
 struct KnownCopy;
 
-/// Knows three kinds of copies. First, copies through an open window, up to the size at which a
-/// window is the cheapest path for every kind of host memory; up to another size only while the
-/// threads that help are awake, since after a pause other paths may be cheaper. Second, the copy that the calling
-/// thread has just made by the driver, for the rest of the kernel's tick. Third, where there is one
-/// device, a few copies that the calling thread has made by the driver after pauses, for the next
-/// few after pauses: with several, an address may belong to another one by then. Examining
-/// a copy means asking the driver about two pointers and the stream: 0.4 us, and 6 us after a
-/// pause, when nothing of that is in the caches; choosing a path takes 2.5 us more then. Source:
-/// benchmarks/rhythms/README.md. A program that polls a result, or feeds a kernel from one buffer,
-/// copies the same bytes thousands of times. May be used from any thread.
+/// Knows two kinds of copies. First, copies through an open window, up to the size at which a window
+/// is the cheapest path for every kind of host memory; up to another size only while the threads that
+/// help are awake, since after a pause other paths may be cheaper. Second, the copy that the calling
+/// thread has just made by the driver, for the rest of the kernel's tick. Examining a copy means asking
+/// the driver about two pointers and the stream, 0.4 us, and a program that polls a result, or feeds a
+/// kernel from one buffer, copies the same bytes thousands of times. CopiesAfterPauses knows others.
+/// May be used from any thread.
 class PlanCache {
 public:
-  /// pauses      tells which copies come after a pause
   /// clock       replaces the kernel's, for tests
   PlanCache(const Driver& driver, Devices& devices, WindowCache& windows,
-            const HostMemory& host_memory, const CopyPauses& pauses,
-            HostMemory::Clock* clock = host::this_tick);
+            const HostMemory& host_memory, HostMemory::Clock* clock = host::this_tick);
 
-  /// Plans a copy from what is known; asks no driver. The plan of a copy after a pause says when it
-  /// was asked for, and is given a few times.
+  /// Plans a copy from what is known; asks no driver.
   ///
   /// Returns     a plan that is valid once it is confirmed; no plan if nothing is known about such
   ///             a copy, or its path is named
@@ -59,9 +52,6 @@ public:
   void note(const Plan& plan, const Request& request) const;
 
 private:
-  bool is_of(const KnownCopy& known, void* target, const void* source,
-             std::size_t size_bytes) const noexcept;
-  Plan plan_of(const KnownCopy& known, const Request& request) const;
   Plan find_known(void* target, const void* source, std::size_t size_bytes,
                   const Request& request) const;
   bool may_be_touched(const Plan& plan, const Request& request) const;
@@ -70,7 +60,6 @@ private:
   Devices& devices_;
   WindowCache& windows_;
   const HostMemory& host_memory_;
-  const CopyPauses& pauses_;
   HostMemory::Clock* clock_;
   const std::uint64_t identity_;
 };
@@ -118,8 +107,6 @@ private:
   const std::size_t size_bytes = plan.ends.size_bytes;
   if (plan.window == nullptr) {
     // Of pageable memory only downloads are kept.
-    if (plan.pinned_id == 0 && plan.crossing.after_pause)
-      return host_memory_.touch(host, size_bytes, host::Access::write) == HostTouch::direct;
     if (plan.pinned_id == 0) return host_memory_.is_known(host, size_bytes);
     return window::buffer_id_at(driver_, reinterpret_cast<std::uintptr_t>(host)) == plan.pinned_id;
   }

@@ -5,6 +5,9 @@
 
 namespace isthmus::transfer {
 
+/// True for both names of the legacy default stream.
+inline bool is_legacy(CUstream stream) { return stream == nullptr || stream == CU_STREAM_LEGACY; }
+
 /// Waits until the work that is now in the stream is done; fast if the stream is idle.
 ///
 /// Throws      DriverError if any of that work failed.

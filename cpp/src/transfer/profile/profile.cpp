@@ -113,7 +113,8 @@ const Profile::Entry* Profile::entry(CopyPath path, Direction direction,
   return index < 0 ? nullptr : &entries_[static_cast<std::size_t>(index)];
 }
 
-std::size_t Profile::way_of(CopyPath path, Direction direction, MemoryKind host_kind) noexcept {
+[[gnu::hot]] std::size_t Profile::way_of(CopyPath path, Direction direction,
+                                         MemoryKind host_kind) noexcept {
   const auto kind = static_cast<std::size_t>(host_kind == MemoryKind::pinned);
   return (static_cast<std::size_t>(path) * 2 + static_cast<std::size_t>(direction)) * 2 + kind;
 }

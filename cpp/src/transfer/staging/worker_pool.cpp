@@ -94,9 +94,6 @@ RingSettings checked(const RingSettings& settings) {
   return settings;
 }
 
-/// The legacy default stream, by either of its names.
-bool is_legacy(CUstream stream) { return stream == nullptr || stream == CU_STREAM_LEGACY; }
-
 }  // namespace
 
 void RingPart::operator()() const noexcept {
