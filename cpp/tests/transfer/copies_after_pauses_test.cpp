@@ -1,4 +1,4 @@
-// Copies that a program makes again after pauses, beside the clock of the tests.
+// Copies that a program makes again after pauses, by a clock that the tests advance.
 #include "transfer/copy/copies_after_pauses.hpp"
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <thread>
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -17,9 +18,10 @@
 namespace isthmus::transfer {
 namespace {
 
-/// Clocks that the tests advance.
+/// Clocks that the tests advance; the first one goes on by itself with each call.
 std::int64_t now_ns = 0;
-std::int64_t test_clock_ns() { return now_ns; }
+constexpr std::int64_t kCallNs = 1'000;
+std::int64_t test_clock_ns() { return now_ns += kCallNs; }
 host::Tick tick = 1;
 host::Tick test_tick() noexcept { return tick; }
 constexpr std::int64_t kPauseNs = 1'000'000;
@@ -30,6 +32,7 @@ protected:
   void SetUp() override {
     DevicesUnderTest::SetUp();
     if (IsSkipped()) return;
+    if (driver().device_count() != 1) GTEST_SKIP() << "copies are kept where there is one device";
     memory_.emplace(driver(), test_tick);
     carriers_.emplace(driver(), std::chrono::microseconds{20}, test_clock_ns);
     copies_.emplace(driver(), *devices_, *memory_, *carriers_);
@@ -87,7 +90,16 @@ TEST_F(CopiesAfterPausesTest, AreMadeAgainCountedAndTimed) {
   EXPECT_TRUE(has_arrived());
   EXPECT_EQ(use().num_copies, 1u);
   EXPECT_EQ(use().num_bytes, kBytes);
-  EXPECT_GT(use().predicted_seconds, 0);
+  EXPECT_DOUBLE_EQ(use().seconds, kCallNs * 1e-9) << "the clock is read once more, at the end";
+  EXPECT_GT(use().predicted_seconds, use().seconds);
+}
+
+TEST_F(CopiesAfterPausesTest, TellWhatTheyTake) {
+  const Plan plan = plan_of(host_, device());
+  const double before = plan.device->predicted(plan.path, plan.crossing);
+  note_download();
+  ASSERT_TRUE(downloaded());
+  EXPECT_LT(plan.device->predicted(plan.path, plan.crossing), before);
 }
 
 TEST_F(CopiesAfterPausesTest, AreNotMadeWithoutAPauseSinceAnotherPathMayBeTheBestThen) {
@@ -156,6 +168,40 @@ TEST_F(CopiesAfterPausesTest, AreNotNotedIfTheyCameAfterNoPauseOrAnotherPathIsCh
   plan.crossing.after_pause = false;
   copies_->note(plan, {});
   EXPECT_FALSE(downloaded());
+}
+
+TEST_F(CopiesAfterPausesTest, AreNotNotedByAnotherPathOrInAStreamOfTheirOwn) {
+  Plan staged = plan_of(host_, device());
+  staged.path = CopyPath::staged;
+  copies_->note(staged, {});
+  EXPECT_FALSE(downloaded());
+  Request elsewhere;
+  elsewhere.stream = CU_STREAM_PER_THREAD;
+  copies_->note(plan_of(host_, device()), elsewhere);
+  EXPECT_FALSE(downloaded());
+}
+
+TEST_F(CopiesAfterPausesTest, FromMemoryThatIsSaidToBePinnedAreMadeIfThatIsSaidAgain) {
+  Plan plan = plan_of(device(), host_, Direction::host_to_device);
+  plan.pinned_id = 0;
+  copies_->note(plan, {});
+  EXPECT_FALSE(copied(device(), host_)) << "pageable memory may be there now";
+  Request said;
+  said.source_kind = MemoryKind::pinned;
+  EXPECT_TRUE(copied(device(), host_, kBytes, said));
+}
+
+TEST_F(CopiesAfterPausesTest, AreNotMadeToAMappedFileSinceItMayBecomeShorter) {
+  const int file = memfd_create("isthmus-test", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(file, kBytes), 0);
+  void* const target = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  ASSERT_NE(target, MAP_FAILED);
+  Plan plan = plan_of(target, device());
+  plan.crossing.host_kind = MemoryKind::pageable;
+  copies_->note(plan, {});
+  EXPECT_FALSE(copied(target, device()));
+  munmap(target, kBytes);
+  close(file);
 }
 
 TEST_F(CopiesAfterPausesTest, AreNotMadeToMemoryThatIsNotMappedAnyMore) {

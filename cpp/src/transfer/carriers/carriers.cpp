@@ -90,7 +90,7 @@ void Carriers::carry_timed(const Plan& plan, const Request& request, std::uint32
   if (plan.predicted_seconds == Plan::kNotPredicted)
     crossing.after_pause = pauses_.is_after_pause(start_ns);
   carry_counted(plan, request);
-  const double seconds = seconds_since(start_ns);
+  const double seconds = end_copy(start_ns);
   const double predicted = predicted_seconds(plan, crossing);
   statistics_.time(plan.path, seconds, predicted, num_copies);
   // Copies without a prediction, such as those of managed memory, have other costs.
@@ -102,13 +102,15 @@ void Carriers::carry_timed(const Plan& plan, const Request& request, std::uint32
 [[gnu::hot]] void Carriers::note_carried(DevicePaths& device, const Expectation& expected,
                                          std::int64_t start_ns) {
   statistics_.count(expected.path, expected.crossing.size_bytes);
-  const double seconds = seconds_since(start_ns);
+  const double seconds = end_copy(start_ns);
   statistics_.time(expected.path, seconds, device.predicted(expected), 1);
   device.learn(expected, seconds);
 }
 
 /// Notes that the copy ends now.
-[[gnu::hot]] double Carriers::seconds_since(std::int64_t start_ns) {
+///
+/// Returns     the seconds that it took
+[[gnu::hot]] double Carriers::end_copy(std::int64_t start_ns) {
   const std::int64_t end_ns = pauses_.now_ns();
   pauses_.note_end(end_ns);
   return static_cast<double>(end_ns - start_ns) * kSecondsPerNs;

@@ -32,7 +32,7 @@ public:
   struct Turn {
     std::uint32_t stands_for = 0;     ///< copies; 0: it isn't timed
     bool next_is_timed = false;       ///< the next one's pause must be known
-    bool may_be_after_pause = false;  ///< CopyPauses knows, by start_ns
+    bool may_be_after_pause = false;  ///< ask CopyPauses with start_ns
     std::int64_t start_ns = kNoTime;  ///< when the call began, if it is timed
   };
   Turn next_turn() noexcept;
@@ -70,7 +70,7 @@ private:
   void carry_counted(const Plan& plan, const Request& request);
   void carry_timed(const Plan& plan, const Request& request, std::uint32_t num_copies,
                    std::int64_t start_ns);
-  double seconds_since(std::int64_t start_ns);
+  double end_copy(std::int64_t start_ns);
   bool needs_background(const Plan& plan, const Request& request) const noexcept;
   std::shared_ptr<PendingCopy> carry_in_background(const Plan& plan, const Request& request);
   void count(const Plan& plan) noexcept {

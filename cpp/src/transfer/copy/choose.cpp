@@ -43,8 +43,8 @@ bool is_staged_file(const Task& task, const Plan& plan) {
          plan.device->obstacle(CopyPath::staged, task.crossing).empty();
 }
 
-/// Takes the driver's copy now and then where the profile says that another path is best. PlanCache keeps
-/// no plan without a profile, so that the next such copy is planned anew.
+/// Takes the driver's copy now and then where the profile says that another path is best.
+/// CopiesAfterPauses keeps no plan without a profile, so that the next such copy is planned anew.
 void try_driver(const Task& task, Plan& plan) {
   if (plan.profile == nullptr || task.ends.may_vanish() ||
       !plan.device->is_driver_to_be_tried(plan.path, task.crossing))

@@ -14,7 +14,7 @@ struct alignas(64) CopyAfterPause {
   std::uint64_t owner = 0;  ///< 0: nothing is known
   void* target = nullptr;
   const void* source = nullptr;
-  std::uint64_t pinned_id = 0;  ///< of the host's buffer; 0: it is pageable
+  std::uint64_t pinned_id = 0;  ///< of the host's buffer; 0: it is pageable, or said to be pinned
   DevicePaths* device = nullptr;
   const Profile* profile = nullptr;
   Expectation expected;
@@ -40,7 +40,7 @@ constinit thread_local std::array<CopyAfterPause, kNumKnown> copies_of_thread;
   return copies_of_thread[(both * golden_ratio >> 32U) % kNumKnown];
 }
 
-/// CUDA_SUCCESS: a copy in this stream would be made now. Else why not.
+/// CUDA_SUCCESS if a copy in this stream would be made now, otherwise the reason.
 [[gnu::hot]] CUresult refusal_of_copy(const Driver& driver, CUstream stream) noexcept {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   const CUresult result = driver.raw(symbol::stream_is_capturing)(stream, &status);
@@ -71,30 +71,34 @@ CopiesAfterPauses::CopiesAfterPauses(const Driver& driver, Devices& devices,
                         known.expected.crossing.size_bytes == size_bytes && known.times_left > 0 &&
                         !request.path && is_legacy(request.stream);
   if (!is_known || !carriers_.pauses().is_after_pause(start_ns)) return false;
-  // Whether there is a current context, which can only be one of that device, need not be asked: the
-  // driver refuses the first question without one.
+  // A current context can only be of the one device, and the driver refuses the first question without
+  // one. So it isn't asked for.
   std::optional<ContextOfDevice> context;
   CUresult refusal = refusal_of_copy(driver_, request.stream);
   if (refusal == CUDA_ERROR_INVALID_CONTEXT) {
     context.emplace(known.device->context());
     refusal = refusal_of_copy(driver_, request.stream);
   }
-  if (refusal != CUDA_SUCCESS || !is_as_before(known)) return false;
+  if (refusal != CUDA_SUCCESS || !is_as_before(known, request)) return false;
   --known.times_left;
   copy_whole(driver_, ends_of(known.expected.crossing, target, source));
   carriers_.note_carried(*known.device, known.expected, start_ns);
   return true;
 }
 
-[[gnu::hot]] bool CopiesAfterPauses::is_as_before(const CopyAfterPause& known) const {
+[[gnu::hot]] bool CopiesAfterPauses::is_as_before(const CopyAfterPause& known,
+                                                  const Request& request) const {
   if (known.device->profile() != known.profile) return false;
   const Crossing& crossing = known.expected.crossing;
   const bool uploads = crossing.direction == Direction::host_to_device;
   const void* const host = uploads ? known.source : known.target;
-  // Of pageable memory only downloads are kept.
+  const MemoryKind said = uploads ? request.source_kind : request.target_kind;
+  if (said == MemoryKind::pinned) return crossing.host_kind == MemoryKind::pinned;
   if (known.pinned_id != 0)
     return window::buffer_id_at(driver_, reinterpret_cast<std::uintptr_t>(host)) == known.pinned_id;
-  // Of pageable memory only downloads are kept.
+  // The former copy's caller said that this memory is pinned. If it isn't, an upload isn't complete on
+  // return.
+  if (uploads) return false;
   return host_memory_.touch_pageable(host, crossing.size_bytes, host::Access::write) ==
          HostTouch::direct;
 }

@@ -14,8 +14,8 @@ namespace isthmus::transfer {
 /// A copy that a thread has made by the driver after a pause.
 struct CopyAfterPause;
 
-/// Makes copies again whose best path was the driver's, after further pauses, a few times each. A
-/// program that waits between copies sends and fetches the same few buffers. After a pause nothing of
+/// Repeats copies whose best path was the driver's, after further pauses, a few times each. A program
+/// that waits between copies sends and fetches the same few buffers. After a pause nothing of
 /// a copy's code is in the caches: to examine and plan one takes 8 us then, and the driver's call 20.
 /// So all that such a copy needs is in one place, and little code runs before the call. Source:
 /// benchmarks/rhythms/README.md.
@@ -41,7 +41,7 @@ public:
   void note(const Plan& plan, const Request& request) const;
 
 private:
-  bool is_as_before(const CopyAfterPause& known) const;
+  bool is_as_before(const CopyAfterPause& known, const Request& request) const;
 
   const Driver& driver_;
   Devices& devices_;

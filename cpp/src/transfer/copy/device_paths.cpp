@@ -193,11 +193,11 @@ Expectation DevicePaths::expectation(CopyPath path, const Crossing& crossing) co
 
 [[gnu::hot]] void DevicePaths::learn(const Expectation& expected, double seconds,
                                      bool is_try) noexcept {
-  const double all_expected = this->seconds(expected);
-  if (all_expected <= 0) return;
+  const double expected_seconds = this->seconds(expected);
+  if (expected_seconds <= 0) return;
   std::atomic<float>& ratio = ratios_[ratio_of(expected.path, expected.crossing)];
   const float before = ratio.load(std::memory_order_relaxed);
-  const auto seen = static_cast<float>(seconds / all_expected);
+  const auto seen = static_cast<float>(seconds / expected_seconds);
   const float counted = std::clamp(seen, before / kMaxStep, before * kMaxStep);
   ratio.store(before + kLearned * (counted - before), std::memory_order_relaxed);
   const bool tells = expected.crossing.after_pause && expected.pause_seconds >= kLeastPauseSeconds;

@@ -26,12 +26,10 @@ bool is_shorter_than_beginning(CopyPath path, const Crossing& crossing, const De
          crossing.size_bytes <= device.window_at_once_bytes(crossing.direction);
 }
 
-/// True if the driver doesn't know one of a copy's addresses any more, or the thread has lost its
-/// context. Not if a part of the copy may still be running: it mustn't be made again beside that.
-bool is_of_change(const DriverError& error) {
-  const bool changed =
-      error.code() == CUDA_ERROR_INVALID_VALUE || error.code() == CUDA_ERROR_INVALID_CONTEXT;
-  return changed && !error.memory_in_use();
+/// True if the driver doesn't know one of a copy's addresses any more. Not if a part of the copy may
+/// still be running: it mustn't be made again beside that.
+bool is_of_changed_memory(const DriverError& error) {
+  return error.code() == CUDA_ERROR_INVALID_VALUE && !error.memory_in_use();
 }
 
 }  // namespace
@@ -113,7 +111,7 @@ Task Engine::examined(void* target, const FileSource& source, std::size_t size_b
   carriers_.carry_again(plan, request, turn);
   return true;
 } catch (const DriverError& error) {
-  if (!is_of_change(error)) throw;
+  if (!is_of_changed_memory(error)) throw;
   return false;
 }
 
@@ -132,7 +130,7 @@ bool Engine::copy_at_once(void* target, const void* source, std::size_t size_byt
   carriers_.carry_again(plan, request, turn);
   return true;
 } catch (const DriverError& error) {
-  if (!is_of_change(error)) throw;
+  if (!is_of_changed_memory(error)) throw;
   return false;
 }
 

@@ -44,7 +44,8 @@ public:
   ///
   /// size_bytes  > 0
   HostTouch touch(const void* begin, std::size_t size_bytes, host::Access access) const noexcept;
-  /// For memory that the driver is known not to know.
+  /// For memory that the driver is known not to know, or that the driver itself will copy: it takes
+  /// whatever is mapped there.
   HostTouch touch_pageable(const void* begin, std::size_t size_bytes,
                            host::Access access) const noexcept;
   /// True if this thread already knows that the memory may be touched directly; asks nobody.
