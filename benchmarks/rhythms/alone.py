@@ -10,10 +10,10 @@ take turns: "isthmus C" (isthmus_copy by ctypes, with addresses), "isthmus" (ist
 array and an address), "cudaMemcpy" and "cuMemcpy" (by ctypes, with addresses). All have memory of
 cudaMalloc, and pinned memory of cudaMallocHost.
 
-A copy after a pause takes 16 or 32 us by the process and the core. So each round has new processes,
-whose calling threads are bound to one core, another one in each round, and a contestant is compared
-with cudaMemcpy round by round. FOLDER has another version of Isthmus (pip install --target), whose
-contestants are called "former".
+A copy after a pause takes 16 or 32 us, depending on the process and the core. So each round has new
+processes, whose calling threads are bound to one core, another one in each round, and a contestant
+is compared with cudaMemcpy round by round: by the median of its copies, and by their mean. FOLDER
+has another version of Isthmus (pip install --target), whose contestants are called "former".
 """
 
 import argparse
@@ -26,6 +26,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -98,8 +99,10 @@ class Worker:
         for _ in range(WARM_COPIES + COPIES):
             pause()
             start = time.perf_counter()
-            copy()
+            failed = copy()
             found.append(time.perf_counter() - start)
+            if failed:
+                raise SystemExit(f"{self._contestant}: a copy failed with {failed}")
         return found[WARM_COPIES:]
 
     def _pauses(self) -> dict[str, Callable[[], object]]:
@@ -161,12 +164,31 @@ def work_for_parent(contestant: str, core: int) -> None:
     worker = Worker(contestant)
     worker.prepare()
     worker.verify()
-    # Only now: threads that help the copies would be bound with the thread that starts them.
+    # Only now: the threads that the driver has started would be bound with this one.
     os.sched_setaffinity(0, {core})
-    print(json.dumps("ready"), flush=True)
+    print(json.dumps(isthmus.__file__), flush=True)
     for line in sys.stdin:
         size, direction, kind, rhythm = json.loads(line)
         print(json.dumps(worker.times((size, direction, kind, rhythm))), flush=True)
+
+
+@dataclass(frozen=True)
+class Times:
+    """
+    What the copies of one process took in one round.
+
+    Attributes:
+        median_s: Of a copy that is made again.
+        mean_s: Also of those of which the path is chosen anew.
+    """
+
+    median_s: float
+    mean_s: float
+
+    @classmethod
+    def of(cls, times: list[float]) -> "Times":
+        """Summarize them, to 0.1 ns."""
+        return cls(round(statistics.median(times), 10), round(statistics.mean(times), 10))
 
 
 class Process:
@@ -176,16 +198,20 @@ class Process:
         """Begin it. Wait until it is ready before asking it."""
         worker = FORMER.get(contestant, contestant)
         environment = os.environ.copy()
-        if contestant in FORMER:
-            environment["PYTHONPATH"] = f"{former}:{environment.get('PYTHONPATH', '')}"
+        self._folder = former if contestant in FORMER else None
+        if self._folder is not None:
+            paths = [str(self._folder), environment.get("PYTHONPATH", "")]
+            environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
         command = [sys.executable, __file__, "--worker", worker, "--core", str(core)]
         self._process = subprocess.Popen(  # noqa: S603 - this script
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
 
     def wait_until_ready(self) -> None:
-        """Wait until it has prepared itself."""
-        self._answer()
+        """Wait until it has prepared itself; check which version it is."""
+        module = Path(self._answer())
+        if self._folder is not None and self._folder.resolve() not in module.resolve().parents:
+            raise SystemExit(f"the former version should be in {self._folder}, not {module}")
 
     def times(self, cell: Cell) -> list[float]:
         """Let it copy."""
@@ -208,35 +234,41 @@ class Process:
 
 def times_of_round(
     cells: list[Cell], core: int, former: Path | None
-) -> dict[Cell, dict[str, float]]:
-    """Measure the cells once, by new processes: the median seconds of each contestant."""
+) -> dict[Cell, dict[str, Times]]:
+    """Measure the cells once, by new processes."""
     names = CONTESTANTS if former is None else (*CONTESTANTS, *FORMER)
     processes = {name: Process(name, core, former) for name in names}
     for process in processes.values():
         process.wait_until_ready()
-    found = {cell: medians(processes, cell) for cell in cells}
+    found = {cell: times_of_cell(processes, cell) for cell in cells}
     for process in processes.values():
         process.close()
     return found
 
 
-def medians(processes: dict[str, Process], cell: Cell) -> dict[str, float]:
+def times_of_cell(processes: dict[str, Process], cell: Cell) -> dict[str, Times]:
     """Let each process copy, in a random order."""
     order = random.sample(list(processes), len(processes))
-    found = {name: statistics.median(processes[name].times(cell)) for name in order}
-    return {name: round(found[name], 10) for name in processes}
+    found = {name: Times.of(processes[name].times(cell)) for name in order}
+    return {name: found[name] for name in processes}
 
 
-def rows_of(cell: Cell, rounds: list[dict[str, float]]) -> list[dict[str, Any]]:
+def rows_of(cell: Cell, rounds: list[dict[str, Times]]) -> list[dict[str, Any]]:
     """Describe what each contestant took, over the rival and by itself."""
     named = dict(zip(("bytes", "direction", "kind", "rhythm"), cell, strict=True))
     return [
         named
         | {
             "contestant": name,
-            "median_s": statistics.median(one[name] for one in rounds),
-            "over_rival": statistics.median(one[name] / one[RIVAL] for one in rounds),
-            "rounds_s": [one[name] for one in rounds],
+            "median_s": statistics.median(one[name].median_s for one in rounds),
+            "over_rival": statistics.median(
+                one[name].median_s / one[RIVAL].median_s for one in rounds
+            ),
+            "mean_over_rival": statistics.median(
+                one[name].mean_s / one[RIVAL].mean_s for one in rounds
+            ),
+            "rounds_s": [one[name].median_s for one in rounds],
+            "rounds_mean_s": [one[name].mean_s for one in rounds],
         }
         for name in rounds[0]
     ]
@@ -254,13 +286,14 @@ def show(rows: list[dict[str, Any]]) -> None:
 
 def show_groups(rows: list[dict[str, Any]]) -> None:
     """Print the time over the rival's, as geometric means over sizes and kinds of memory."""
-    groups: dict[tuple[str, ...], list[float]] = {}
+    groups: dict[tuple[str, ...], list[tuple[float, float]]] = {}
     for row in rows:
         sizes = "to 16 KiB" if row["bytes"] <= 16 * KIB else "from 32 KiB"
         group = tuple(map(str, (row["direction"], sizes, row["rhythm"], row["contestant"])))
-        groups.setdefault(group, []).append(row["over_rival"])
+        groups.setdefault(group, []).append((row["over_rival"], row["mean_over_rival"]))
     for group, ratios in groups.items():
-        print(*group, f"{statistics.geometric_mean(ratios):.3f}")
+        by_median, by_mean = (statistics.geometric_mean(one) for one in zip(*ratios, strict=True))
+        print(*group, f"{by_median:.3f}, by means {by_mean:.3f}")
 
 
 def main() -> None:
@@ -268,7 +301,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[1])
     arguments.add_argument("out", type=Path, nargs="?")
     arguments.add_argument("--rounds", type=int, default=9)
-    arguments.add_argument("--bytes", type=int, nargs="+", default=SIZES)
+    arguments.add_argument("--bytes", type=int, nargs="+", default=SIZES, choices=SIZES)
     arguments.add_argument("--only", choices=DIRECTIONS)
     arguments.add_argument("--former", type=Path)
     arguments.add_argument("--worker", choices=CONTESTANTS, help=argparse.SUPPRESS)
@@ -288,7 +321,7 @@ def main() -> None:
         show(found)
         rows += found
     show_groups(rows)
-    facts = {"machine": machine_facts(), "pause_s": PAUSE_S, "results": rows}
+    facts = {"machine": machine_facts(), "pause_s": PAUSE_S, "cores": turns, "results": rows}
     if options.out is not None:
         options.out.write_text(json_text(facts), "utf-8")
     return None
