@@ -51,7 +51,7 @@ FORMER = {"former C": "isthmus C", "former": "isthmus"}
 PAUSE_S = 3e-3
 # Of each turn the first copies come after another process has run.
 WARM_COPIES, COPIES = 2, 8
-FORMER_COPIES = 2000
+PREPARING_COPIES = 2000
 WORK_BYTES, WORK_TIMES = 1 << 30, 6  # these memsets take 3 ms on an H100
 
 Cell = tuple[int, str, str, str]
@@ -144,7 +144,7 @@ class Worker:
         """Copy as a program that has run for a while: then a window is open where one pays."""
         for up, kind in product((True, False), KINDS):
             copy = self._copying(min(SIZES), kind, up=up)
-            for _ in range(FORMER_COPIES):
+            for _ in range(PREPARING_COPIES):
                 copy()
 
     def verify(self) -> None:

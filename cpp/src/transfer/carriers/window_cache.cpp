@@ -9,6 +9,7 @@
 #include <isthmus/errors.hpp>
 
 #include "host/cpu/signal_block.hpp"
+#include "transfer/copy/identity.hpp"
 #include "window/registry.hpp"
 
 namespace isthmus::transfer {
@@ -26,8 +27,6 @@ constexpr std::size_t kMaxMissedBuffers = 4096;
 constexpr double kPatience = 100;
 // The most threads that help: CopyThreads takes as many of them as pay.
 constexpr int kMaxThreads = 16;
-
-std::atomic<std::uint64_t> next_identity{1};
 
 /// What the calling thread found last. Weak: a thread that no longer copies keeps nothing open.
 struct LastFound {
@@ -94,7 +93,7 @@ void CachedWindow::read(void* target, std::uintptr_t address, std::size_t size_b
 }
 
 WindowCache::WindowCache(Windows windows)
-    : windows_(std::move(windows)), identity_(next_identity.fetch_add(1)) {}
+    : windows_(std::move(windows)), identity_(new_identity()) {}
 
 WindowCache::~WindowCache() {
   {

@@ -1,10 +1,10 @@
 #include "transfer/copy/copies_after_pauses.hpp"
 
 #include <array>
-#include <atomic>
 #include <optional>
 
 #include "transfer/carriers/driver_copy.hpp"
+#include "transfer/copy/identity.hpp"
 #include "transfer/copy/stream_order.hpp"
 #include "window/allocation.hpp"
 
@@ -48,11 +48,6 @@ constinit thread_local std::array<CopyAfterPause, kNumKnown> copies_of_thread;
   return captured ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : result;
 }
 
-std::uint64_t next_identity() {
-  static std::atomic<std::uint64_t> last{0};
-  return ++last;
-}
-
 }  // namespace
 
 CopiesAfterPauses::CopiesAfterPauses(const Driver& driver, Devices& devices,
@@ -61,7 +56,7 @@ CopiesAfterPauses::CopiesAfterPauses(const Driver& driver, Devices& devices,
       devices_(devices),
       host_memory_(host_memory),
       carriers_(carriers),
-      identity_(next_identity()) {}
+      identity_(new_identity()) {}
 
 [[gnu::hot]] bool CopiesAfterPauses::copy(void* target, const void* source, std::size_t size_bytes,
                                           const Request& request, std::int64_t start_ns) const {

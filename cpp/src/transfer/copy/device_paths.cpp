@@ -148,21 +148,30 @@ std::string DevicePaths::text_of(Fit fit) const {
 }
 
 double DevicePaths::seconds(CopyPath path, const Crossing& crossing) const {
-  return seconds(*profile(), path, crossing);
+  return seconds(expectation(path, crossing));
 }
 
-double DevicePaths::seconds(const Profile& profile, CopyPath path, const Crossing& crossing) const {
+Expectation DevicePaths::expectation(CopyPath path, const Crossing& crossing) const noexcept {
+  return expectation(*profile(), path, crossing);
+}
+
+Expectation DevicePaths::expectation(const Profile& profile, CopyPath path,
+                                     const Crossing& crossing) noexcept {
   const CostCurve* const curve = profile.curve(path, crossing.direction, crossing.host_kind);
-  if (curve == nullptr) return 0;
-  return curve->seconds(crossing.size_bytes) + pause_seconds(profile, path, crossing);
+  if (curve == nullptr) return {path, crossing};
+  return {path, crossing, curve->seconds(crossing.size_bytes),
+          profile.pause_seconds(path, crossing.direction, crossing.host_kind)};
+}
+
+[[gnu::hot]] double DevicePaths::seconds(const Expectation& expected) const noexcept {
+  return expected.back_to_back_seconds + pause_seconds(expected);
 }
 
 /// What was seen of pauses lately; 0 without a pause.
-double DevicePaths::pause_seconds(const Profile& profile, CopyPath path,
-                                  const Crossing& crossing) const {
-  if (!crossing.after_pause) return 0;
-  const double share = pause_shares_[way_of(path, crossing)].load(std::memory_order_relaxed);
-  return share * profile.pause_seconds(path, crossing.direction, crossing.host_kind);
+[[gnu::hot]] double DevicePaths::pause_seconds(const Expectation& expected) const noexcept {
+  if (!expected.crossing.after_pause) return 0;
+  const std::size_t way = way_of(expected.path, expected.crossing);
+  return pause_shares_[way].load(std::memory_order_relaxed) * expected.pause_seconds;
 }
 
 [[gnu::hot]] std::size_t DevicePaths::ratio_of(CopyPath path, const Crossing& crossing) noexcept {
@@ -174,21 +183,6 @@ double DevicePaths::pause_seconds(const Profile& profile, CopyPath path,
 [[gnu::hot]] double DevicePaths::predicted(const Choice& choice,
                                            const Crossing& crossing) const noexcept {
   return choice.seconds * ratios_[ratio_of(choice.path, crossing)].load(std::memory_order_relaxed);
-}
-
-Expectation DevicePaths::expectation(CopyPath path, const Crossing& crossing) const noexcept {
-  const Profile& current = *profile();
-  const CostCurve* const curve = current.curve(path, crossing.direction, crossing.host_kind);
-  if (curve == nullptr) return {path, crossing};
-  return {path, crossing, curve->seconds(crossing.size_bytes),
-          current.pause_seconds(path, crossing.direction, crossing.host_kind)};
-}
-
-[[gnu::hot]] double DevicePaths::seconds(const Expectation& expected) const noexcept {
-  if (!expected.crossing.after_pause) return expected.back_to_back_seconds;
-  const std::size_t way = way_of(expected.path, expected.crossing);
-  return expected.back_to_back_seconds +
-         pause_shares_[way].load(std::memory_order_relaxed) * expected.pause_seconds;
 }
 
 [[gnu::hot]] void DevicePaths::learn(const Expectation& expected, double seconds,
@@ -224,10 +218,10 @@ Choice DevicePaths::best(const Crossing& crossing, bool without_windows) const {
   Choice best{CopyPath::driver, least};
   for (const CopyPath path : kAllPaths) {
     if (without_windows && is_window(path)) continue;
-    const CostCurve* const curve = current->curve(path, crossing.direction, crossing.host_kind);
-    if (curve == nullptr) continue;
-    const double cost = seconds(*current, path, crossing);
-    const double counted = counted_seconds(path, cost, pause_seconds(*current, path, crossing));
+    if (current->curve(path, crossing.direction, crossing.host_kind) == nullptr) continue;
+    const Expectation expected = expectation(*current, path, crossing);
+    const double cost = seconds(expected);
+    const double counted = counted_seconds(path, cost, pause_seconds(expected));
     if (counted >= least || fit(path, crossing, *current) != Fit::yes) continue;
     least = counted;
     best = {path, cost};
@@ -239,9 +233,9 @@ Choice DevicePaths::best(const Crossing& crossing, bool without_windows) const {
 bool DevicePaths::is_driver_to_be_tried(CopyPath best, const Crossing& crossing) noexcept {
   if (!crossing.after_pause || best == CopyPath::driver) return false;
   const Profile& current = *profile();
-  if (pause_seconds(current, CopyPath::driver, crossing) < kLeastPauseSeconds) return false;
-  if (seconds(current, CopyPath::driver, crossing) >
-      kMaxTriedTimes * seconds(current, best, crossing))
+  const Expectation by_driver = expectation(current, CopyPath::driver, crossing);
+  if (pause_seconds(by_driver) < kLeastPauseSeconds) return false;
+  if (seconds(by_driver) > kMaxTriedTimes * seconds(expectation(current, best, crossing)))
     return false;
   std::atomic<unsigned>& num_untried = num_untried_[way_of(CopyPath::driver, crossing)];
   return num_untried.fetch_add(1, std::memory_order_relaxed) % kTriedEvery == 1;
@@ -265,12 +259,13 @@ std::vector<PathCost> DevicePaths::costs(const Crossing& crossing) const {
   for (const CopyPath path : kAllPaths) {
     const Fit found = fit(path, crossing, *current);
     const bool usable = found == Fit::yes;
-    costs.push_back({path, usable, seconds(*current, path, crossing),
-                     pause_seconds(*current, path, after_pause),
+    costs.push_back({path, usable, seconds(expectation(*current, path, crossing)),
+                     pause_seconds(expectation(*current, path, after_pause)),
                      usable ? text_of_margin(path) : text_of(found)});
   }
   const auto counted = [&](const PathCost& cost) {
-    return counted_seconds(cost.path, cost.seconds, pause_seconds(*current, cost.path, crossing));
+    return counted_seconds(cost.path, cost.seconds,
+                           pause_seconds(expectation(*current, cost.path, crossing)));
   };
   std::stable_sort(costs.begin(), costs.end(), [&](const PathCost& one, const PathCost& other) {
     if (one.usable != other.usable) return one.usable;

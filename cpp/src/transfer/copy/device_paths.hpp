@@ -143,9 +143,10 @@ private:
   std::string text_of(Fit fit) const;
   void find_window_limits(Direction direction);
   bool is_window_best(const Crossing& crossing) const;
-  double seconds(const Profile& profile, CopyPath path, const Crossing& crossing) const;
-  double pause_seconds(const Profile& profile, CopyPath path, const Crossing& crossing) const;
+  static Expectation expectation(const Profile& profile, CopyPath path,
+                                 const Crossing& crossing) noexcept;
   double seconds(const Expectation& expected) const noexcept;
+  double pause_seconds(const Expectation& expected) const noexcept;
   static std::size_t way_of(CopyPath path, const Crossing& crossing) noexcept {
     return Profile::way_of(path, crossing.direction, crossing.host_kind);
   }

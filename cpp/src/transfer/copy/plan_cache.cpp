@@ -1,9 +1,9 @@
 #include "transfer/copy/plan_cache.hpp"
 
-#include <atomic>
 #include <cstdint>
 
 #include "transfer/carriers/driver_copy.hpp"
+#include "transfer/copy/identity.hpp"
 
 namespace isthmus::transfer {
 
@@ -23,11 +23,6 @@ namespace {
 
 constinit thread_local KnownCopy last_of_thread;
 
-std::uint64_t next_identity() {
-  static std::atomic<std::uint64_t> last{0};
-  return ++last;
-}
-
 }  // namespace
 
 PlanCache::PlanCache(const Driver& driver, Devices& devices, WindowCache& windows,
@@ -37,7 +32,7 @@ PlanCache::PlanCache(const Driver& driver, Devices& devices, WindowCache& window
       windows_(windows),
       host_memory_(host_memory),
       clock_(clock),
-      identity_(next_identity()) {}
+      identity_(new_identity()) {}
 
 Plan PlanCache::find_known(void* target, const void* source, std::size_t size_bytes,
                            const Request& request) const {
