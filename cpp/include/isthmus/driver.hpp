@@ -82,7 +82,7 @@ public:
   /// "CUDA_ERROR_INVALID_VALUE" for a CUresult; its number if the driver has no name for it.
   std::string name_of(int result) const;
 
-  // The library calls the driver with the next three functions. Programs can't, because no public
+  // The library uses the driver's functions by the next four. Programs can't, because no public
   // header defines Symbol.
 
   /// Calls a function and throws DriverError, OutOfDeviceMemory or (if it is missing) Unavailable;
@@ -97,6 +97,9 @@ public:
   /// missing.
   template <typename Function>
   ISTHMUS_HIDDEN Function raw(const Symbol<Function>& symbol) const noexcept;
+  /// The address of a function's entry in the table. Nobody may read or write there.
+  template <typename Function>
+  ISTHMUS_HIDDEN const void* entry_of(const Symbol<Function>& symbol) const noexcept;
   template <typename Function>
   ISTHMUS_HIDDEN bool has(const Symbol<Function>& symbol) const noexcept;
 

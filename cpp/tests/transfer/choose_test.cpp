@@ -56,7 +56,7 @@ TEST_F(CopiesAfterAPause, TryTheDriverInPlaceOfAnOpenWindowNowAndThen) {
   EXPECT_EQ(tried.path, CopyPath::driver);
   EXPECT_TRUE(tried.is_try);
   EXPECT_EQ(tried.window, nullptr);
-  EXPECT_EQ(tried.profile, nullptr) << "a plan with a profile would be kept for seven more copies";
+  EXPECT_EQ(tried.profile, nullptr) << "a plan with a profile would be kept for more copies";
   EXPECT_DOUBLE_EQ(tried.predicted_seconds, 30e-6);
   EXPECT_EQ(tries(30), (std::vector<int>{15}));
 }

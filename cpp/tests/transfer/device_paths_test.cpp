@@ -161,6 +161,44 @@ TEST_F(DevicePathsTest, AfterPausesTheDriverIsTriedNowAndThenWhereItMayBeTheBest
   EXPECT_EQ(best_after_pause().path, CopyPath::driver);
 }
 
+TEST_F(DevicePathsTest, TheDriverIsTriedEvenIfItWasSlowAndTakenAgainOnceItIsQuick) {
+  use(profile_with_pauses({{CopyPath::driver, 10e-6, 28e-6}, {CopyPath::window, 18e-6, 30e-6}}));
+  // Such as downloads to memory without pages.
+  for (int i = 0; i < 16; ++i)
+    paths().learn(paths().expectation(CopyPath::driver, kAfterPause), 250e-6);
+  ASSERT_EQ(best_after_pause().path, CopyPath::window);
+  int num_by_window = 0;
+  while (!paths().is_driver_to_be_tried(CopyPath::window, kAfterPause) && ++num_by_window < 40)
+    paths().learn(paths().expectation(CopyPath::window, kAfterPause), 38e-6);
+  EXPECT_EQ(num_by_window, 1);
+  paths().learn(paths().expectation(CopyPath::driver, kAfterPause), 20e-6, true);
+  EXPECT_EQ(best_after_pause().path, CopyPath::driver);
+}
+
+TEST_F(DevicePathsTest, TheDriverIsTriedIfItWasQuickerThanTheProfileSays) {
+  use(profile_with_pauses({{CopyPath::driver, 10e-6, 60e-6}, {CopyPath::window, 18e-6, 10e-6}}));
+  const auto num_tried = [&] {
+    int num = 0;
+    for (int i = 0; i < 32; ++i)
+      num += paths().is_driver_to_be_tried(CopyPath::window, kAfterPause) ? 1 : 0;
+    return num;
+  };
+  EXPECT_EQ(num_tried(), 0);
+  for (int i = 0; i < 16; ++i)
+    paths().learn(paths().expectation(CopyPath::driver, kAfterPause), 40e-6);
+  EXPECT_EQ(num_tried(), 2);
+}
+
+TEST_F(DevicePathsTest, ATryThatIsQuickerThanWasThoughtCountsForMoreThanASlowerOne) {
+  const auto seconds_after_try = [&](double seconds) {
+    use(profile_with_pauses({{CopyPath::driver, 10e-6, 40e-6}}));
+    paths().learn(paths().expectation(CopyPath::driver, kAfterPause), seconds, true);
+    return paths().seconds(CopyPath::driver, kAfterPause);
+  };
+  EXPECT_NEAR(seconds_after_try(90e-6), 70e-6, 1e-9) << "half of the way from 50 us";
+  EXPECT_NEAR(seconds_after_try(10e-6), 20e-6, 1e-9) << "three quarters";
+}
+
 TEST_F(DevicePathsTest, TheDriverIsNotTriedWithoutAPauseNorWhereItIsFarBehind) {
   const auto is_ever_tried = [&](const Crossing& crossing) {
     for (int i = 0; i < 40; ++i)

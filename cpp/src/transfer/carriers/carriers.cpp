@@ -52,13 +52,16 @@ void Carriers::carry(const Plan& plan, const Request& request, std::int64_t star
   carry_timed(plan, request, 1, is_known ? start_ns : pauses_.now_ns());
 }
 
-[[gnu::hot]] Carriers::Turn Carriers::next_turn() noexcept {
+[[gnu::hot]] Carriers::Turn Carriers::next_turn(const ColdLines* after_pause) noexcept {
   CallsOfThread& mine = calls_of_thread;
   const std::uint64_t now = host::ticks();
   const std::uint64_t former = std::exchange(mine.last_ticks, now);
   // Of a former copy that wasn't timed the end isn't known: if that copy alone took so long, this one
   // is taken for one after a pause.
-  if (pauses_.may_be_after_pause(former, now)) return {1, false, true, pauses_.now_ns()};
+  if (pauses_.may_be_after_pause(former, now)) {
+    if (after_pause != nullptr) after_pause->fetch();
+    return {1, false, true, pauses_.now_ns()};
+  }
   const std::uint32_t number = mine.num_again++ % kTimedEvery;
   if (number == 0) return {kTimedEvery, false, false, pauses_.now_ns()};
   return {0, number == kTimedEvery - 1, false, kNoTime};

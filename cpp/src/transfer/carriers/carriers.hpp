@@ -8,6 +8,7 @@
 #include "driver/driver.hpp"
 #include "transfer/carriers/background.hpp"
 #include "transfer/carriers/carrier.hpp"
+#include "transfer/copy/cold_lines.hpp"
 #include "transfer/copy/copy_pauses.hpp"
 #include "transfer/copy/copy_statistics.hpp"
 
@@ -35,7 +36,8 @@ public:
     bool may_be_after_pause = false;  ///< ask CopyPauses with start_ns
     std::int64_t start_ns = kNoTime;  ///< when the call began, if it is timed
   };
-  Turn next_turn() noexcept;
+  /// after_pause  is fetched if the copy may come after a pause; may be null
+  Turn next_turn(const ColdLines* after_pause = nullptr) noexcept;
   /// carry() for a plan of PlanCache.
   void carry_again(const Plan& plan, const Request& request, const Turn& turn);
   /// Counts a copy that was made without a plan and is complete, and learns from it.

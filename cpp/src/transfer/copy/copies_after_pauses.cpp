@@ -23,8 +23,9 @@ struct alignas(64) CopyAfterPause {
 
 namespace {
 
-// What pauses cost changes within minutes: another path may be the cheapest by then.
-constexpr int kTimesAgain = 7;
+// What pauses cost changes within minutes: another path may be the cheapest by then. Choosing one
+// takes 8 us after a pause.
+constexpr int kTimesAgain = 31;
 // A program that waits between copies sends and fetches a few buffers each time.
 constexpr std::size_t kNumKnown = 4;
 
@@ -56,7 +57,19 @@ CopiesAfterPauses::CopiesAfterPauses(const Driver& driver, Devices& devices,
       devices_(devices),
       host_memory_(host_memory),
       carriers_(carriers),
-      identity_(new_identity()) {}
+      identity_(new_identity()) {
+  if (devices_.has_one()) add_cold_lines();
+}
+
+void CopiesAfterPauses::add_cold_lines() noexcept {
+  cold_lines_.add(driver_, symbol::stream_is_capturing);
+  cold_lines_.add(driver_, symbol::pointer_get_attribute);
+  cold_lines_.add(driver_, symbol::thread_exchange_stream_capture_mode);
+  cold_lines_.add(driver_, symbol::memcpy_htod);
+  cold_lines_.add(driver_, symbol::memcpy_dtoh);
+  cold_lines_.add(carriers_.statistics().line_of(CopyPath::driver));
+  cold_lines_.add_hot_code(&copy_whole);
+}
 
 [[gnu::hot]] bool CopiesAfterPauses::copy(void* target, const void* source, std::size_t size_bytes,
                                           const Request& request, std::int64_t start_ns) const {
@@ -66,6 +79,7 @@ CopiesAfterPauses::CopiesAfterPauses(const Driver& driver, Devices& devices,
                         known.expected.crossing.size_bytes == size_bytes && known.times_left > 0 &&
                         !request.path && is_legacy(request.stream);
   if (!is_known || !carriers_.pauses().is_after_pause(start_ns)) return false;
+  known.device->fetch(known.expected);
   // A current context can only be of the one device, and the driver refuses the first question without
   // one. So it isn't asked for.
   std::optional<ContextOfDevice> context;

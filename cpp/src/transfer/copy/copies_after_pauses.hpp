@@ -5,6 +5,7 @@
 
 #include "driver/driver.hpp"
 #include "transfer/carriers/carriers.hpp"
+#include "transfer/copy/cold_lines.hpp"
 #include "transfer/copy/devices.hpp"
 #include "transfer/copy/host_memory.hpp"
 #include "transfer/copy/plan.hpp"
@@ -14,7 +15,7 @@ namespace isthmus::transfer {
 /// A copy that a thread has made by the driver after a pause.
 struct CopyAfterPause;
 
-/// Repeats copies whose best path was the driver's, after further pauses, a few times each. A program
+/// Repeats copies whose best path was the driver's, after further pauses, some times each. A program
 /// that waits between copies sends and fetches the same few buffers. After a pause nothing of
 /// a copy's code is in the caches: to examine and plan one takes 8 us then, and the driver's call 20.
 /// So all that such a copy needs is in one place, and little code runs before the call. Source:
@@ -40,7 +41,11 @@ public:
   /// and can be made by one call that is complete on return.
   void note(const Plan& plan, const Request& request) const;
 
+  /// What copy() reads, and calls, wherever its copy is from.
+  const ColdLines& cold_lines() const noexcept { return cold_lines_; }
+
 private:
+  void add_cold_lines() noexcept;
   bool is_as_before(const CopyAfterPause& known, const Request& request) const;
 
   const Driver& driver_;
@@ -48,6 +53,7 @@ private:
   const HostMemory& host_memory_;
   Carriers& carriers_;
   const std::uint64_t identity_;
+  ColdLines cold_lines_;
 };
 
 }  // namespace isthmus::transfer

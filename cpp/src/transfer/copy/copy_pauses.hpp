@@ -11,8 +11,8 @@
 namespace isthmus::transfer {
 
 /// Knows when the last copy ended. After a pause the threads that help copies sleep, and caches are
-/// cold: other paths are the cheapest then. May be used from any thread.
-class CopyPauses {
+/// cold: other paths are the cheapest then. May be used from any thread. Lies in one cache line.
+class alignas(32) CopyPauses {
 public:
   /// Nanoseconds from an arbitrary start.
   using Clock = std::int64_t();

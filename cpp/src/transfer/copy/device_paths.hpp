@@ -57,8 +57,8 @@ public:
   /// one.
   Choice best(const Crossing& crossing, bool without_windows) const;
   /// True for the second and every sixteenth copy after a pause whose best path isn't the driver's, if
-  /// the driver's isn't predicted to take much longer: it may take less by now, and only a copy by it
-  /// tells. Counts the copies of a direction and kind of memory.
+  /// the driver's doesn't take much longer by the profile, or by what was learned: it may take less by
+  /// now, and only a copy by it tells. Counts the copies of a direction and kind of memory.
   bool is_driver_to_be_tried(CopyPath best, const Crossing& crossing) noexcept;
   /// Every path, usable ones first, cheapest first, with reasons; also what pauses cost.
   std::vector<PathCost> costs(const Crossing& crossing) const;
@@ -74,6 +74,8 @@ public:
     return predicted({expected.path, seconds(expected)}, expected.crossing);
   }
   Expectation expectation(CopyPath path, const Crossing& crossing) const noexcept;
+  /// Fetches into the caches what profile(), predicted() and learn() will read.
+  void fetch(const Expectation& expected) const noexcept;
   /// Tells what a copy took. Programs differ from `isthmus profile`: caches and threads are in
   /// another state. After a pause each path's share of what the profile says of pauses also follows
   /// what was seen, in later choices: a program may spin, sleep or run kernels.

@@ -100,7 +100,7 @@ Task Engine::examined(void* target, const FileSource& source, std::size_t size_b
 /// Returns     false, with nothing done, if the copy must be examined.
 [[gnu::hot]] bool Engine::copy_again(void* target, const void* source, std::size_t size_bytes,
                                      const Request& request) try {
-  const Carriers::Turn turn = carriers_.next_turn();
+  const Carriers::Turn turn = carriers_.next_turn(&after_pauses_.cold_lines());
   if (turn.may_be_after_pause &&
       after_pauses_.copy(target, source, size_bytes, request, turn.start_ns))
     return true;

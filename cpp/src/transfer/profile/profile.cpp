@@ -113,12 +113,6 @@ const Profile::Entry* Profile::entry(CopyPath path, Direction direction,
   return index < 0 ? nullptr : &entries_[static_cast<std::size_t>(index)];
 }
 
-[[gnu::hot]] std::size_t Profile::way_of(CopyPath path, Direction direction,
-                                         MemoryKind host_kind) noexcept {
-  const auto kind = static_cast<std::size_t>(host_kind == MemoryKind::pinned);
-  return (static_cast<std::size_t>(path) * 2 + static_cast<std::size_t>(direction)) * 2 + kind;
-}
-
 Profile Profile::defaults(const DeviceFacts& device, double num_cores, bool emulated) {
   return defaults(identity_of(device, num_cores, emulated));
 }

@@ -121,7 +121,11 @@ public:
   static constexpr std::size_t kNumWays =
       std::size_t{5} * 2 * 2;  ///< paths, directions, kinds of memory
   /// A number below kNumWays. Every kind of memory that isn't pinned counts as pageable.
-  static std::size_t way_of(CopyPath path, Direction direction, MemoryKind host_kind) noexcept;
+  static constexpr std::size_t way_of(CopyPath path, Direction direction,
+                                      MemoryKind host_kind) noexcept {
+    const auto kind = static_cast<std::size_t>(host_kind == MemoryKind::pinned);
+    return (static_cast<std::size_t>(path) * 2 + static_cast<std::size_t>(direction)) * 2 + kind;
+  }
 
 private:
   const Entry* entry(CopyPath path, Direction direction, MemoryKind host_kind) const noexcept;
