@@ -179,7 +179,7 @@ class Times:
 
     Attributes:
         median_s: Of a copy that is made again.
-        mean_s: Also of those of which the path is chosen anew.
+        mean_s: The slow ones count, too. No path is chosen anew: a turn is too short.
     """
 
     median_s: float
