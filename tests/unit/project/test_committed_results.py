@@ -1,6 +1,7 @@
 """Committed results: the product's own readers read each of them."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from isthmus.json_text import json_text
 from isthmus.profile.store import load_profile
 from isthmus.run.reading import read_run
+from program import run_process
 
 _ROOT = Path(__file__).parents[3]
 _RESULTS = sorted(
@@ -71,3 +73,18 @@ def test_a_committed_file_is_laid_out_as_the_product_writes_it(path: str) -> Non
 def test_a_committed_result_has_one_record_a_line(path: str) -> None:
     text = (_ROOT / path).read_text("utf-8")
     assert objects_of_a_line(text) == records(json.loads(text)), "see isthmus.json_text"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("now.json", "isthmus pointer slower: 4 of 272"),
+        ("tried.json", "isthmus pointer slower: 0 of 160"),
+        ("alone.json", "rounds_s sleep isthmus C 5.50 us less"),
+    ],
+)
+def test_the_summary_of_rhythms_says_what_their_readme_says(name: str, said: str) -> None:
+    folder = _ROOT / "benchmarks" / "rhythms"
+    done = run_process([sys.executable, str(folder / "summary.py"), str(folder / "h100" / name)])
+    assert done.code == 0
+    assert said in done.out

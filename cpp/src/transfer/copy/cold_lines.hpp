@@ -13,8 +13,6 @@ namespace isthmus::transfer {
 /// they come beside each other. Source: benchmarks/rhythms/README.md.
 class ColdLines {
 public:
-  static constexpr std::size_t kMost = 23;
-
   /// Adds the line at an address; ignores it if it is null, or there are kMost already. Nobody may
   /// fetch meanwhile.
   void add(const void* address) noexcept {
@@ -41,6 +39,7 @@ public:
   }
 
 private:
+  static constexpr std::size_t kMost = 23;
   // About as much as the marked functions take. Four lines of each page were as quick as all of them
   // (benchmarks/rhythms/README.md).
   static constexpr std::ptrdiff_t kHotBytes = 8192;

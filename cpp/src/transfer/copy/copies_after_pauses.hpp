@@ -18,8 +18,8 @@ struct CopyAfterPause;
 /// Repeats copies whose best path was the driver's, after further pauses, some times each. A program
 /// that waits between copies sends and fetches the same few buffers. After a pause nothing of
 /// a copy's code is in the caches: to examine and plan one takes 8 us then, and the driver's call 20.
-/// So all that such a copy needs is in one place, and little code runs before the call. Source:
-/// benchmarks/rhythms/README.md.
+/// So all that such a copy needs is in one place, and is fetched together, and little code runs before
+/// the call. Source: benchmarks/rhythms/README.md.
 ///
 /// Only where there is one device: with several, an address may belong to another one by then. May
 /// be used from any thread.
