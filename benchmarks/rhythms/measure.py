@@ -9,6 +9,7 @@ installed are left out. Isthmus's copy is verified for each size, direction and 
 """
 
 import argparse
+import os
 import random
 import statistics
 import sys
@@ -41,7 +42,10 @@ PAUSE_S = 3e-3
 BURST_S = 300e-6
 MAX_BURST = 50
 CPU_SIZES = (64 * KIB, MIB, 16 * MIB, 64 * MIB, 256 * MIB)
+# Of each turn; the median of the turns counts.
 CPU_S = 0.12
+CPU_TURNS = 3
+SETTLE_S = 0.1
 IDLE_AFTER_S, IDLE_S = 0.05, 0.2
 
 # Of an interval that has 95 % of the ratios of medians, whole rounds drawn with replacement.
@@ -182,31 +186,36 @@ def rows_of(
 
 def cpu_rows(libraries: Libraries, size: int, direction: str, kind: str) -> list[Row]:
     """Measure the CPU time of copies, in all threads of this process."""
+    found = libraries.pairs(size, direction, kind)
+    pairs = {name: found[name] for name in ("isthmus", "torch") if name in found}
+    guesses = {name: min(once(pair) for _ in range(3)) for name, pair in pairs.items()}
+    # PyTorch's threads spin for a while after they have filled memory, whoever copies then.
+    time.sleep(SETTLE_S)
     rows = []
-    pairs = libraries.pairs(size, direction, kind)
-    for name in ("isthmus", "torch"):
-        if name not in pairs:
-            continue
-        pair = pairs[name]
-        guess_s = min(once(pair) for _ in range(3))
-        for rhythm in ("back to back", "sleep"):
-            pause_s = PAUSE_S if rhythm == "sleep" else 0.0
-            count = max(3, int(CPU_S / (guess_s + pause_s)))
-            before = uses()
-            cpu_s = cpu_of(pair.copy, pair.prepare(), count, pause_s)
-            if pause_s > 0:
-                cpu_s -= cpu_of(lambda _: None, None, count, pause_s)
-            rows.append(
-                {
-                    "direction": direction,
-                    "kind": kind,
-                    "bytes": size,
-                    "rhythm": rhythm,
-                    "contestant": name,
-                    "cpu_s_per_gb": cpu_s / (count * size) * 1e9,
-                    "paths": "+".join(spent(before)),
-                }
-            )
+    for rhythm in ("back to back", "sleep"):
+        pause_s = PAUSE_S if rhythm == "sleep" else 0.0
+        before = uses()
+        seconds: dict[str, list[float]] = {name: [] for name in pairs}
+        for _ in range(CPU_TURNS):
+            for name, pair in pairs.items():
+                count = max(3, int(CPU_S / (guesses[name] + pause_s)))
+                used_s = cpu_of(pair.copy, pair.prepare(), count, pause_s)
+                if pause_s > 0:
+                    used_s -= cpu_of(lambda _: None, None, count, pause_s)
+                seconds[name].append(used_s / count)
+        paths = "+".join(spent(before))
+        rows += [
+            {
+                "direction": direction,
+                "kind": kind,
+                "bytes": size,
+                "rhythm": rhythm,
+                "contestant": name,
+                "cpu_s_per_gb": statistics.median(each) / size * 1e9,
+                "paths": paths if name == "isthmus" else "",
+            }
+            for name, each in seconds.items()
+        ]
     return rows
 
 
@@ -235,6 +244,11 @@ def idle_rows(libraries: Libraries, sizes: list[int]) -> list[Row]:
         used = time.process_time() - start
         rows.append({"bytes": size, "after_s": IDLE_AFTER_S, "for_s": IDLE_S, "cpu_s": used})
     return rows
+
+
+def stolen_s() -> float:
+    """Give the seconds for which others had this virtual machine's CPUs, of all CPUs together."""
+    return int(Path("/proc/stat").read_text("utf-8").split()[8]) / os.sysconf("SC_CLK_TCK")
 
 
 def show(rows: list[Row]) -> None:
@@ -297,6 +311,7 @@ def main() -> None:
     ]
     idle = idle_rows(libraries, sizes)
     rows: list[Row] = []
+    stolen: list[Row] = []
     left_out = []
     for size in sizes:
         if time.perf_counter() > end:
@@ -304,7 +319,11 @@ def main() -> None:
             continue
         for direction, kind in product(DIRECTIONS, KINDS):
             if kind != "fresh" or MIN_FRESH <= size <= MAX_FRESH:
+                start_s, before_s = time.perf_counter(), stolen_s()
                 rows += rows_of(libraries, size, direction, kind, options.times)
+                share = (stolen_s() - before_s) / (time.perf_counter() - start_s)
+                of = {"direction": direction, "kind": kind, "bytes": size}
+                stolen.append(of | {"stolen_cpus": share})
     record = {
         "schema_version": 1,
         "machine": machine_facts(),
@@ -313,11 +332,12 @@ def main() -> None:
         "results": rows,
         "cpu": cpu,
         "idle": idle,
+        "stolen": stolen,
     }
     options.out.write_text(json_text(record), "utf-8")
     show(rows)
     show_predictions(rows)
-    for row in (*cpu, *idle):
+    for row in (*cpu, *idle, *stolen):
         print(*row.values())
 
 
