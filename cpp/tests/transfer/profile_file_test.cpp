@@ -250,7 +250,7 @@ TEST(ProfileFile, ThreadsThatWereNotMeasuredAreTheRingsOwn) {
   const std::string text =
       test::replaced(test::profile_text(), R"("h2d": 10, "d2h": 6)", R"("h2d": null, "d2h": 6)");
   EXPECT_EQ(Profile::parse(text, test::h100()).ring_threads(), (RingThreads{0, 6}));
-  EXPECT_EQ(Profile::defaults(test::h100()).ring_threads(), RingThreads{});
+  EXPECT_EQ(Profile::defaults(test::h100()).ring_threads(), (RingThreads{0, 6}));
 }
 
 TEST(ProfileFile, WithoutWindowsTheCostOfOpeningOneIsTheDefault) {

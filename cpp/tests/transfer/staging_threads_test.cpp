@@ -93,7 +93,7 @@ TEST_F(StagingThreadsTest, ASmallCopyStartsNoThread) {
   EXPECT_EQ(on_device(device_, sent.size()), sent);
 }
 
-TEST_F(StagingThreadsTest, AnUploadTakesMoreThanSixThreadsOnlyIfItsSlotsMayBeDemoted) {
+TEST_F(StagingThreadsTest, AnUploadTakesMoreThanFiveThreadsOnlyIfItsSlotsMayBeDemoted) {
   RingSettings settings;
   settings.beyond_cores = true;
   StagingRing ring(retained(), settings);
@@ -101,10 +101,27 @@ TEST_F(StagingThreadsTest, AnUploadTakesMoreThanSixThreadsOnlyIfItsSlotsMayBeDem
   const Bytes sent = pattern(kLongBytes, 1);
   const CUdeviceptr target = device_memory(kLongBytes);
   ring.upload(target, bytes_of(sent), kLongBytes / 2, order_);
-  EXPECT_EQ(ring_threads().size(), 5U) << "and the caller";
+  EXPECT_EQ(ring_threads().size(), 4U) << "and the caller";
   ring.upload(target, bytes_of(sent), kLongBytes, order_);
-  EXPECT_GT(ring_threads().size(), 5U);
+  EXPECT_GT(ring_threads().size(), 4U);
   EXPECT_EQ(on_device(target, kLongBytes), sent);
+}
+
+TEST_F(StagingThreadsTest, AShortDownloadTakesFewThreadsSinceTheyWouldOnlyWaitForTheLink) {
+  RingSettings settings;
+  settings.beyond_cores = true;
+  StagingRing ring(retained(), settings);
+  const CUdeviceptr source = device_memory(32 * kMiB);
+  Bytes received(32 * kMiB);
+  // Threads that were started stay, so the sizes ascend. A thread has its name as soon as it runs.
+  const auto has_helpers = [&](std::size_t size_bytes, std::size_t num_helpers) {
+    ring.download(bytes_of(received), source, size_bytes, order_);
+    return eventually([&] { return ring_threads().size() == num_helpers; });
+  };
+  EXPECT_TRUE(has_helpers(kMiB, 1));
+  EXPECT_TRUE(has_helpers(4 * kMiB, 3));
+  EXPECT_TRUE(has_helpers(16 * kMiB, 4));
+  EXPECT_TRUE(has_helpers(32 * kMiB, 9)) << "as many as it was made with";
 }
 
 TEST_F(StagingThreadsTest, NothingRunsWhenIdleAndSleepersWakeAgain) {

@@ -245,6 +245,17 @@ Bent staged(double link_bytes_per_s, double thread_bytes_per_s, double num_cores
   return {60 * kMicro, {{0, std::min(thread_bytes_per_s * num_threads, link_bytes_per_s)}}};
 }
 
+/// Threads of a download: those that take a quarter more than the link gives. More wait for it, for
+/// CPU time: on an H100 six take 64 and 256 MiB down as fast as eight and ten, for three quarters and
+/// for 0.6 of their CPU time. Source: benchmarks/rhythms/h100/threads.json.
+constexpr double kOverLink = 1.25;
+constexpr double kMinDownloadThreads = 4;
+RingThreads ring_threads_for(const LinkFigures& link) {
+  const double num_threads = std::ceil(kOverLink * link.pinned_d2h / kDownloadThread);
+  return {.download =
+              static_cast<int>(std::clamp(num_threads, kMinDownloadThreads, kMaxStagingThreads))};
+}
+
 /// Pinning for one copy: 46 ms/GiB to register 4 KiB pages and 18 to unregister them (prototypes),
 /// then the copy.
 constexpr double kPinSecondsPerByte = 64e-3 / static_cast<double>(kGiB);
@@ -324,7 +335,8 @@ Profile Profile::defaults(const ProfileIdentity& identity) {
               window_read_threads(link, num_cores));
   for (Entry& entry : entries)
     entry.pause_seconds = assumed_pause_seconds(entry.path, identity.emulated);
-  return {std::move(entries), false, "defaults for " + identity.link.name()};
+  return Profile(std::move(entries), false, "defaults for " + identity.link.name())
+      .with_ring_threads(ring_threads_for(link));
 }
 
 }  // namespace isthmus::transfer

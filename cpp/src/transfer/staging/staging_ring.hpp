@@ -45,10 +45,11 @@ struct RingSettings {
   /// Targets without pages get huge pages from this size on, as NumPy asks for them.
   std::size_t min_huge_bytes = std::size_t{4} << 20U;
   CopyMoments* moments = nullptr;  ///< outlives the ring, if there is one: for benchmarks
-  /// Threads of an upload of so much memory sleep when they wait for a free slot: the link has what is
-  /// in the others meanwhile. 256 MiB take as long, and 0.76 of the CPU time; 64 MiB would take 1.02 of
-  /// their time. Downloads and files weren't measured. Source: benchmarks/rhythms/README.md.
-  std::size_t min_sleeping_bytes = std::size_t{128} << 20U;
+  /// Threads of an upload of so much memory sleep when they wait for a free slot: the link has what
+  /// is in the others meanwhile. 256 MiB take as long, for 0.76 of the CPU time; 64 MiB take 1.00 to
+  /// 1.02 of the time, for 0.88 of it. Downloads and files weren't measured. Source:
+  /// benchmarks/rhythms/README.md.
+  std::size_t min_sleeping_bytes = std::size_t{64} << 20U;
   bool beyond_cores = false;  ///< uses num_threads even if there are fewer cores: for tests
 };
 

@@ -28,18 +28,21 @@ constexpr int kMinHelpersForOneLess = 7;
 // Zeroing new pages needs more, too: 33 GB/s rather than 29 with 12. Source:
 // benchmarks/transfer/README.md.
 constexpr int kMaxFreshThreads = 15;
+// So many threads take copies that aren't demoted nearly as fast as more do, which would wait for
+// the link, for CPU time: 4 MiB by four threads, and 16 MiB by five. Source:
+// benchmarks/rhythms/h100/threads_short.json.
+constexpr int kMaxShortThreads = 4;
+constexpr std::size_t kMinMiddleBytes = std::size_t{8} << 20U;
+constexpr int kMaxMiddleThreads = 5;
 // Shorter copies aren't demoted: there the link waits for the threads to wake, and streaming is as
 // fast.
 constexpr std::size_t kMinDemotedBytes = std::size_t{32} << 20U;
-// So many threads fill slots as fast as the link takes them while slots aren't demoted; more would
-// only wait: 16 MiB up at 40.3 GB/s with 6 threads, 38.8 with 14. Source:
-// benchmarks/transfer/h200/staging_threads.json.
-constexpr int kMaxStreamingThreads = 6;
 // A thread is woken for at least so many parts: fewer take less time than waking it.
 constexpr std::size_t kMinParts = 2;
-// Of a download, whose threads wait for the link most of the time: 1 MiB by six threads took 3.3
-// times the CPU time of PyTorch's copy. Source: benchmarks/rhythms/README.md.
-constexpr std::size_t kMinDownloadParts = 5;
+// Of a download, whose threads wait for the link most of the time: 1 MiB takes 87 us by two threads,
+// and 84 by three, for 1.5 times the CPU time. Source:
+// benchmarks/rhythms/h100/threads_short.json.
+constexpr std::size_t kMinDownloadParts = 8;
 // The longest piece is at most this many times as long as an upload's last pieces. Those are copied
 // while others cross, unless memory is slower than the link: then the link idles only for the last
 // one.
@@ -134,16 +137,21 @@ int StagingRing::WorkerPool::threads_for(std::size_t size_bytes, std::size_t min
   return static_cast<int>(std::clamp<std::size_t>(num_shares, 1, static_cast<std::size_t>(most)));
 }
 
+/// How many threads a copy of this size has at most, if `most` take long ones.
+int StagingRing::WorkerPool::most_threads(std::size_t size_bytes, int most) const noexcept {
+  if (settings.num_threads > 0 || size_bytes >= kMinDemotedBytes) return most;
+  return std::min(most, size_bytes < kMinMiddleBytes ? kMaxShortThreads : kMaxMiddleThreads);
+}
+
 int StagingRing::WorkerPool::upload_threads(std::size_t size_bytes) const noexcept {
   const int most = max_upload_threads_.load(std::memory_order_relaxed);
-  const bool fewer = settings.num_threads == 0 && size_bytes < kMinDemotedBytes;
-  return threads_for(size_bytes, kMinParts, fewer ? std::min(most, kMaxStreamingThreads) : most);
+  return threads_for(size_bytes, kMinParts, most_threads(size_bytes, most));
 }
 
 int StagingRing::WorkerPool::download_threads(std::size_t size_bytes, bool fresh) const noexcept {
   const int most = max_download_threads_.load(std::memory_order_relaxed);
   if (fresh) return threads_for(size_bytes, kMinParts, std::max(most, max_fresh_threads));
-  return threads_for(size_bytes, kMinDownloadParts, most);
+  return threads_for(size_bytes, kMinDownloadParts, most_threads(size_bytes, most));
 }
 
 int StagingRing::WorkerPool::num_threads() const noexcept {

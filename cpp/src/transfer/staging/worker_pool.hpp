@@ -91,6 +91,7 @@ public:
 
 private:
   WorkerPool(const Context& context, const RingSettings& settings, window::CopyCpus cpus);
+  int most_threads(std::size_t size_bytes, int most) const noexcept;
   int threads_for(std::size_t size_bytes, std::size_t min_parts, int most) const noexcept;
   std::size_t piece_bytes(std::size_t size_bytes, int num_pieces) const noexcept;
   bool is_long(std::size_t size_bytes) const noexcept {
