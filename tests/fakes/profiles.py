@@ -164,20 +164,18 @@ class FakeCopies:
             absences={way: self.absent[way.path] for way in ways if way.path in self.absent},
         )
 
-    def times_after_pause(self, ways: Sequence[Way], size_bytes: int, effort: Effort) -> Found:
+    def times_after_pause(
+        self, ways: Sequence[Way], size_bytes: int, effort: Effort
+    ) -> dict[Way, list[float]]:
         """Waking threads takes 50 us, everything else 15 us."""
         self.asked_after_pause += [(way, size_bytes) for way in ways]
         self.now += (2 + effort.pause_turns) * len(ways) * effort.pause_s
         threads = {Path.STAGED, Path.WINDOW_THREADS}
-        return Found(
-            timings={
-                way: Timing(
-                    seconds=self._seconds(way, size_bytes)
-                    + (5e-5 if way.path in threads else 1.5e-5)
-                )
-                for way in ways
-            }
-        )
+        return {
+            way: effort.pause_turns
+            * [self._seconds(way, size_bytes) + (5e-5 if way.path in threads else 1.5e-5)]
+            for way in ways
+        }
 
     def staging_times(self, direction: str, size_bytes: int, effort: Effort) -> dict[int, float]:
         assert direction in {"h2d", "d2h"}

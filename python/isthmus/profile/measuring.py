@@ -24,8 +24,10 @@ from isthmus.profile.model import (
     Timing,
     Way,
 )
+from isthmus.profile.pauses import measure_pauses
 from isthmus.profile.plan import (
     GROUPS,
+    HOPELESS,
     Direction,
     Effort,
     Group,
@@ -40,9 +42,8 @@ from isthmus.sizes import format_size
 if TYPE_CHECKING:
     from isthmus import _native
 
-# A path that is so much slower than the best, twice in a row, is not measured further if it can
-# only get worse: a window's cost grows with every byte.
-_HOPELESS = 4.0
+# A path that is hopeless so many times in a row is not measured further if it can only get worse: a
+# window's cost grows with every byte.
 _HOPELESS_IN_A_ROW = 2
 _ONLY_GETS_WORSE = {Path.WINDOW, Path.WINDOW_THREADS}
 # Copies of each path at a size in addition to its turns: one whose bytes are compared, and the
@@ -101,8 +102,10 @@ class Copies(Protocol):
     def times(self, ways: Sequence[Way], size_bytes: int, effort: Effort) -> Found:
         """Measure copies of one size by several paths of one group, in turns."""
 
-    def times_after_pause(self, ways: Sequence[Way], size_bytes: int, effort: Effort) -> Found:
-        """Measure the same, each copy after a pause."""
+    def times_after_pause(
+        self, ways: Sequence[Way], size_bytes: int, effort: Effort
+    ) -> Mapping[Way, Sequence[float]]:
+        """Measure the same, each copy after a pause; without paths that can't be used."""
 
     def staging_times(self, direction: str, size_bytes: int, effort: Effort) -> dict[int, float]:
         """Measure staged copies by the number of threads; {} if there is no choice."""
@@ -168,7 +171,7 @@ class Measuring:
                     StagingTime(direction=direction, bytes=size, threads=count, seconds=one)
                     for count, one in sorted(seconds.items())
                 ]
-                return fewest_threads(seconds) if seconds else None
+                return fewest_threads(seconds, direction) if seconds else None
             size //= 2
         return None
 
@@ -239,31 +242,12 @@ class Measuring:
 
     def measure_pauses(self) -> None:
         """Measure copies after a pause, where copies without one were measured."""
-        for size in self._effort.pause_sizes:
-            for group in GROUPS:
-                ways = self._ways_after_pause(group, size)
-                copies_s = sum(self._guess(way, size) for way in ways)
-                turns = self._effort.pause_turns + _FIRST_COPIES + 1
-                wall_s = turns * (len(ways) * self._effort.pause_s + copies_s)
-                if not ways or wall_s > self._left():
-                    continue
-                what = f"{group.direction.upper()} {group.host_memory} {format_size(size)}"
-                self._watch(what + " after pauses", self._left())
-                found = self._copies.times_after_pause(ways, size, self._effort)
-                for way, timing in found.timings.items():
-                    point = CostPoint(bytes=size, **timing.model_dump())
-                    insort(self.after_pause.setdefault(way, []), point, key=_bytes_of)
 
-    def _ways_after_pause(self, group: Group, size: int) -> list[Way]:
-        """List the driver's path, and those that pauses may make the cheapest."""
-        guesses = {
-            way: self._guess(way, size)
-            for way in self._ways(group, size)
-            if way.path != Path.REGISTERED  # it is used only by name
-        }
-        known = {way: seconds for way, seconds in guesses.items() if seconds > 0}
-        most = _HOPELESS * min(known.values(), default=0)
-        return [way for way, one in known.items() if one <= most or way.path == Path.DRIVER]
+        def guesses(group: Group, size: int) -> dict[Way, float]:
+            return {way: self._guess(way, size) for way in self._ways(group, size)}
+
+        times = self._copies.times_after_pause
+        self.after_pause = measure_pauses(times, guesses, self._effort, self._left, self._watch)
 
     def measure_again(self) -> None:
         """
@@ -310,7 +294,7 @@ class Measuring:
             point = lower_of(CostPoint(bytes=size, **timing.model_dump()), before)
             insort(points, point, key=_bytes_of)
             if way.path in _ONLY_GETS_WORSE and points[-1] is point:
-                hopeless = timing.seconds > _HOPELESS * min(found.seconds.values())
+                hopeless = timing.seconds > HOPELESS * min(found.seconds.values())
                 self._hopeless[way] = self._hopeless.get(way, 0) + 1 if hopeless else 0
 
     def _left(self) -> float:
@@ -320,7 +304,7 @@ class Measuring:
         """Estimate how long copies will take: no slower per byte than shorter ones."""
         ways = self._ways(group, size)
         copies = sorted(self._guess(way, size) for way in ways)
-        in_turns = sum(one for one in copies if one <= _HOPELESS * copies[0])
+        in_turns = sum(one for one in copies if one <= HOPELESS * copies[0])
         return (
             _FIRST_COPIES * sum(copies)
             + max(self._effort.point_s, self._effort.min_turns * in_turns)

@@ -50,13 +50,16 @@ MARGINS: Mapping[Path, float] = {
 # Several threads read through a window for at most this many times the driver's CPU time:
 # kMaxCpuTimes in cpp/src/transfer/copy/device_paths.cpp.
 _MAX_CPU_TIMES = 2.0
+# A path that takes so many times as long as the best one isn't worth measuring.
+HOPELESS = 4.0
 # If the cheapest path changes between two sizes, they are brought this close together.
 _CLOSE_ENOUGH = 1.2
 _ALIGNMENT = 64
 # Writing the profile and ending the program take about this many seconds.
 _END_S = 0.2
-# More threads are used for a gain above this.
-_THREADS_GAIN = 1.02
+# More threads are used for a gain above this. Those of downloads wait for the link for most of the
+# time, and take CPU time for it: benchmarks/rhythms/h100/threads.json.
+_THREADS_GAIN: Mapping[Direction, float] = {"h2d": 1.02, "d2h": 1.05}
 
 
 class Group(NamedTuple):
@@ -92,7 +95,8 @@ class Effort:
         staging_bytes: The size of the copies by which the number of staging threads is found.
         memory_sizes: The buffers whose allocation is measured, in bytes, ascending.
         pause_sizes: The copies that are measured after pauses, in bytes, the most useful first.
-        pause_turns: For each path at each of these sizes.
+        pause_visits: How often each of these sizes has its turns.
+        pause_turns: For each path at each visit.
         pause_s: How long each pause is.
         quick: Whether it is the lower effort.
     """
@@ -107,7 +111,8 @@ class Effort:
     staging_bytes: int = 64 * _MIB
     memory_sizes: Sequence[int] = ()
     pause_sizes: Sequence[int] = ()
-    pause_turns: int = 4
+    pause_visits: int = 1
+    pause_turns: int = 2
     pause_s: float = 3e-3
     quick: bool = False
 
@@ -154,6 +159,7 @@ FULL = Effort(
     passes=3,
     memory_sizes=_MEMORY_SIZES,
     pause_sizes=_PAUSE_SIZES,
+    pause_visits=2,
 )
 QUICK = Effort(
     sizes=QUICK_SIZES,
@@ -165,7 +171,6 @@ QUICK = Effort(
     staging_bytes=32 * _MIB,
     memory_sizes=_MEMORY_SIZES,
     pause_sizes=_PAUSE_SIZES[:2],
-    pause_turns=2,
     quick=True,
 )
 # Emulated links are slow, and straight lines: longer copies show nothing new.
@@ -254,14 +259,15 @@ def cheapest(costs: Mapping[Path, float], direction: str = "h2d") -> Path | None
     return min(counted, key=lambda path: counted[path]) if counted else None
 
 
-def fewest_threads(seconds: Mapping[int, float]) -> int:
+def fewest_threads(seconds: Mapping[int, float], direction: Direction) -> int:
     """
     Choose how many threads to stage with: no more than are worthwhile.
 
     Args:
         seconds: The time of a copy, by the number of threads; not empty.
+        direction: Which way they copy.
     """
-    enough = min(seconds.values()) * _THREADS_GAIN
+    enough = min(seconds.values()) * _THREADS_GAIN[direction]
     return min(count for count, one in seconds.items() if one <= enough)
 
 

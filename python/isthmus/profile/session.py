@@ -105,21 +105,28 @@ class Session:
         Raises:
             CorruptTransfer: The bytes that arrived aren't those that were sent.
         """
-        return self._times(ways, size_bytes, _turns(effort, size_bytes))
+        found = self._measured(ways, size_bytes, _turns(effort, size_bytes))
+        return Found(
+            timings={way: timing_of(one.seconds) for way, one in found if one.seconds},
+            absences={way: one.absence for way, one in found if one.absence},
+        )
 
-    def times_after_pause(self, ways: Sequence[Way], size_bytes: int, effort: Effort) -> Found:
+    def times_after_pause(
+        self, ways: Sequence[Way], size_bytes: int, effort: Effort
+    ) -> dict[Way, list[float]]:
         """Measure the same, each copy after a pause: by turns a sleep, and work of this thread."""
         from isthmus import _native
 
         count = effort.pause_turns
         turns = _native.Turns(min_turns=count, max_turns=count, max_seconds=0)
-        return self._times(ways, size_bytes, turns, pause_s=effort.pause_s)
+        found = self._measured(ways, size_bytes, turns, pause_s=effort.pause_s)
+        return {way: list(one.seconds) for way, one in found if one.seconds}
 
-    def _times(
+    def _measured(
         self, ways: Sequence[Way], size_bytes: int, turns: "_native.Turns", pause_s: float = 0
-    ) -> Found:
+    ) -> "list[tuple[Way, _native.PathTimes]]":
         if not ways:
-            return Found(timings={})
+            return []
         measured = self._bench.measure(
             self._buffers[ways[0].host_memory],
             paths=[way.path.value for way in ways],
@@ -128,11 +135,7 @@ class Session:
             turns=turns,
             pause_seconds=pause_s,
         )
-        found = list(zip(ways, measured, strict=True))
-        return Found(
-            timings={way: timing_of(one.seconds) for way, one in found if one.seconds},
-            absences={way: one.absence for way, one in found if one.absence},
-        )
+        return list(zip(ways, measured, strict=True))
 
     def staging_times(self, direction: str, size_bytes: int, effort: Effort) -> dict[int, float]:
         """Measure staged copies by the number of threads; {} if there is no choice."""

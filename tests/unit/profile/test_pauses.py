@@ -1,13 +1,14 @@
 """Copies after a pause, in a profile and in what is told of it."""
 
 import json
+from collections.abc import Sequence
 
 import pytest
 
 from fakes.profiles import FakeCopies, cost, identity
 from isthmus import _native
 from isthmus.profile.measuring import measure_profile
-from isthmus.profile.model import Cost, Path, Profile
+from isthmus.profile.model import Cost, Path, Profile, Way
 from isthmus.profile.plan import FULL, QUICK, Effort
 from isthmus.transfer.plan import CopyPlan, PathCost
 
@@ -40,7 +41,25 @@ def test_pinning_and_paths_that_pauses_can_not_make_the_cheapest_are_left_out() 
     asked = {size for way, size in copies.asked_after_pause if way.path == Path.WINDOW}
     assert max(asked) < 1024 * KIB, "a window of one thread takes many times as long there"
     drivers = [size for way, size in copies.asked_after_pause if way.path == Path.DRIVER]
-    assert len(drivers) == 4 * 4, "two directions, two kinds of memory, four sizes"
+    assert len(drivers) == 2 * 4 * 4, "two visits, two directions, two kinds of memory, four sizes"
+
+
+def test_each_size_has_turns_at_two_times_because_the_cost_of_pauses_changes() -> None:
+    class Changing(FakeCopies):
+        def times_after_pause(
+            self, ways: Sequence[Way], size_bytes: int, effort: Effort
+        ) -> dict[Way, list[float]]:
+            found = super().times_after_pause(ways, size_bytes, effort)
+            # As long as the first visit to all sizes lasts, nothing else runs on the machine.
+            quiet = len(set(self.asked_after_pause)) == len(self.asked_after_pause)
+            more = 0.0 if quiet else 20e-6
+            return {way: [one + more for one in each] for way, each in found.items()}
+
+    driver = measured(Changing()).cost(Path.DRIVER, "h2d", "pinned")
+    assert driver is not None
+    at = {point.bytes: point.seconds for point in driver.points}
+    for point in driver.after_pause:
+        assert point.seconds == pytest.approx(at[point.bytes] + 15e-6 + 10e-6), "the median"
 
 
 def test_modelled_copies_have_no_pauses() -> None:
