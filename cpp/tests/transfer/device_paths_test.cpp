@@ -144,6 +144,40 @@ TEST_F(DevicePathsTest, OnlyCopiesThatAreBestInBothRhythmsAreAlwaysWindows) {
     EXPECT_EQ(paths().window_always_until_bytes(direction), paths().window_until_bytes(direction));
 }
 
+TEST_F(DevicePathsTest, WindowsThatThreadsShareAreAlwaysTakenOnlyWhereTheyWinClearlyAfterPauses) {
+  const Direction up = Direction::host_to_device;
+  const auto until_bytes = [&](double driver_pause_seconds) {
+    use(profile_with_pauses({{CopyPath::driver, 10e-6, driver_pause_seconds},
+                             {CopyPath::window, 5e-6, 15e-6},
+                             {CopyPath::window_threads, 4e-6, 15e-6}}));
+    return paths().window_always_until_bytes(up);
+  };
+  EXPECT_EQ(until_bytes(14e-6), 0U) << "1.2 of the time of one thread";
+  EXPECT_GT(until_bytes(16e-6), 0U) << "1.3";
+}
+
+TEST_F(DevicePathsTest, OneThreadCopiesAfterPausesUntilOthersAreWorthWaking) {
+  const auto costs_more = [](double bytes_per_s) {
+    return CostCurve({{1, 1e-6}, {kMiB, 1e-6 + kMiB / bytes_per_s}});
+  };
+  std::vector<Profile::Entry> entries;
+  for (const Direction direction : kDirections)
+    for (const MemoryKind kind : {MemoryKind::pageable, MemoryKind::pinned}) {
+      entries.push_back({CopyPath::driver, direction, kind, always(1e-2), 10e-6});
+      entries.push_back({CopyPath::window, direction, kind, costs_more(1e9), 10e-6});
+      entries.push_back({CopyPath::window_threads, direction, kind, costs_more(1.5e9), 30e-6});
+    }
+  use({std::move(entries), true, "made up"});
+  const Direction up = Direction::host_to_device;
+  const Crossing last{up, MemoryKind::pinned, paths().window_alone_until_bytes(up), true};
+  EXPECT_GT(last.size_bytes, paths().window_until_bytes(up));
+  EXPECT_LT(last.size_bytes, paths().window_always_until_bytes(up));
+  EXPECT_EQ(paths().best(last, false).path, CopyPath::window);
+  Crossing longer = last;
+  longer.size_bytes += longer.size_bytes / 4;
+  EXPECT_EQ(paths().best(longer, false).path, CopyPath::window_threads);
+}
+
 TEST_F(DevicePathsTest, AfterPausesTheDriverIsTriedNowAndThenWhereItMayBeTheBestByNow) {
   use(profile_with_pauses({{CopyPath::driver, 10e-6, 20e-6}, {CopyPath::window, 10e-6, 10e-6}}));
   ASSERT_EQ(best_after_pause().path, CopyPath::window);

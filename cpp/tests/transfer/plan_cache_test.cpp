@@ -16,6 +16,7 @@
 #include "faults/emulator_controls.hpp"
 #include "host/cpu/clock.hpp"
 #include "transfer/devices_under_test.hpp"
+#include "transfer/made_up_profiles.hpp"
 #include "transfer/transfers_under_test.hpp"
 
 namespace isthmus::transfer {
@@ -121,6 +122,28 @@ TEST_F(PlanCacheTest, NotesNoPlanThatIsNotTheCheapestWay) {
   plan.profile = nullptr;
   cache_->note(plan, {});
   EXPECT_FALSE(found(host, device));
+}
+
+TEST_F(PlanCacheTest, AfterAPauseOneThreadCopiesThroughAWindowIfOthersAreNotWorthWaking) {
+  const auto use = [&](double pause_seconds_of_threads) {
+    devices_->at(0).use(std::make_shared<const Profile>(
+        profile_with_pauses({{CopyPath::driver, 1e-2, 1e-5},
+                             {CopyPath::window, 3e-6, 1e-5},
+                             {CopyPath::window_threads, 1e-6, pause_seconds_of_threads}})));
+  };
+  const CUdeviceptr device = device_memory(kMiB);
+  const CurrentContext current(retained());
+  windows_->open(range_at(driver(), device), device, kBytes);
+  Bytes host(kBytes);
+  const auto found_path = [&](bool after_pause) {
+    const Plan plan = found(reinterpret_cast<void*>(device), host.data());
+    return after_pause ? PlanCache::path_after_pause(plan) : plan.path;
+  };
+  use(3e-5);
+  EXPECT_EQ(found_path(false), CopyPath::window_threads);
+  EXPECT_EQ(found_path(true), CopyPath::window);
+  use(1e-6);
+  EXPECT_EQ(found_path(true), CopyPath::window_threads);
 }
 
 /// With a profile that only has the driver.

@@ -1,9 +1,11 @@
 #include "transfer/copy/device_paths.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "host/cpu/cores.hpp"
 
@@ -38,6 +40,10 @@ constexpr double kLeastPauseSeconds = 1e-6;
 constexpr double kMaxTriedTimes = 1.6;
 constexpr unsigned kTriedEvery = 16;
 constexpr float kLearnedByTry = 0.5F;
+// After a pause windows of more bytes than one thread should copy win only where the driver's copy
+// takes so many times as long: on two H100s 64 to 256 KiB of pinned memory took up to 1.2 of
+// cudaMemcpy's time where the profile said 0.8 to 0.9.
+constexpr double kClearly = 1.25;
 // A copy is slow for other reasons than its path, too: an interruption, memory without pages. So one
 // that is quicker than was thought counts for more.
 constexpr float kLearnedByQuickTry = 0.75F;
@@ -297,21 +303,22 @@ void DevicePaths::find_window_limits(Direction direction) {
   std::size_t window_bytes = 0;
   std::size_t threads_bytes = 0;
   std::size_t always_bytes = 0;
+  std::size_t alone_bytes = 0;
   std::size_t at_once_bytes = 0;
-  bool one_thread_is_enough = true;
   for (std::size_t size = kSmallestStep; size <= kMaxWindowBytes; size += size / 4) {
-    const CopyPath pageable = best({direction, MemoryKind::pageable, size}, false).path;
-    const CopyPath pinned = best({direction, MemoryKind::pinned, size}, false).path;
-    if (!is_window(pageable) || !is_window(pinned)) break;
-    const bool always = always_bytes == threads_bytes &&
-                        is_window_best({direction, MemoryKind::pageable, size, true}) &&
-                        is_window_best({direction, MemoryKind::pinned, size, true});
-    if (always) always_bytes = size;
-    threads_bytes = size;
-    one_thread_is_enough &= pageable == CopyPath::window && pinned == CopyPath::window;
-    if (one_thread_is_enough) window_bytes = size;
+    const BestWindows again = best_windows(direction, size, false);
+    if (!again.for_both) break;
+    const BestWindows after_pause = best_windows(direction, size, true);
+    const std::size_t before = std::exchange(threads_bytes, size);
+    if (window_bytes == before && again.one_thread_for_both) window_bytes = size;
+    // Choosing takes more time than it could spare the shortest copies.
+    const bool always = after_pause.for_both &&
+                        (window_bytes == size || windows_win_clearly_after_pause(direction, size));
+    if (always_bytes == before && always) always_bytes = size;
+    // A window costs the same for both kinds. If they differ here, threads don't clearly pay.
+    if (alone_bytes == before && after_pause.one_thread_for_one) alone_bytes = size;
     const bool at_once =
-        one_thread_is_enough &&
+        window_bytes == size &&
         seconds(CopyPath::window, {direction, MemoryKind::pageable, size}) <= kBeginningSeconds;
     if (at_once) at_once_bytes = size;
   }
@@ -319,11 +326,31 @@ void DevicePaths::find_window_limits(Direction direction) {
   until.window_bytes = window_bytes;
   until.threads_bytes = threads_bytes;
   until.always_bytes = always_bytes;
+  until.alone_bytes = alone_bytes;
   at_once_bytes_[static_cast<int>(direction)] = at_once_bytes;
 }
 
-bool DevicePaths::is_window_best(const Crossing& crossing) const {
-  return is_window(best(crossing, false).path);
+DevicePaths::BestWindows DevicePaths::best_windows(Direction direction, std::size_t size_bytes,
+                                                   bool after_pause) const {
+  const auto path_of = [&](MemoryKind kind) {
+    return best({direction, kind, size_bytes, after_pause}, false).path;
+  };
+  const CopyPath pageable = path_of(MemoryKind::pageable);
+  const CopyPath pinned = path_of(MemoryKind::pinned);
+  const bool for_pageable = pageable == CopyPath::window;
+  const bool for_pinned = pinned == CopyPath::window;
+  return {is_window(pageable) && is_window(pinned), for_pageable && for_pinned,
+          for_pageable || for_pinned};
+}
+
+/// Otherwise the copy is planned, by what copies have taken lately.
+bool DevicePaths::windows_win_clearly_after_pause(Direction direction,
+                                                  std::size_t size_bytes) const {
+  return std::ranges::all_of(
+      std::array{MemoryKind::pageable, MemoryKind::pinned}, [&](MemoryKind kind) {
+        const Crossing crossing{direction, kind, size_bytes, true};
+        return seconds(CopyPath::driver, crossing) > kClearly * best(crossing, false).seconds;
+      });
 }
 
 void DevicePaths::give_up_ring(const std::string& why) {

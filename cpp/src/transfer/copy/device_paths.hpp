@@ -97,6 +97,10 @@ public:
   std::size_t window_always_until_bytes(Direction direction) const noexcept {
     return until_[static_cast<int>(direction)].always_bytes.load(std::memory_order_relaxed);
   }
+  /// Of these sizes, those up to which one thread is quicker after a pause than waking others.
+  std::size_t window_alone_until_bytes(Direction direction) const noexcept {
+    return until_[static_cast<int>(direction)].alone_bytes.load(std::memory_order_relaxed);
+  }
 
   /// Sizes up to which a copy through a window takes less time than the call that would begin it.
   std::size_t window_at_once_bytes(Direction direction) const noexcept {
@@ -129,6 +133,7 @@ private:
     std::atomic<std::size_t> window_bytes{0};
     std::atomic<std::size_t> threads_bytes{0};
     std::atomic<std::size_t> always_bytes{0};
+    std::atomic<std::size_t> alone_bytes{0};
   };
   enum class Fit {
     yes,
@@ -144,7 +149,14 @@ private:
   Fit fit(CopyPath path, const Crossing& crossing, const Profile& profile) const;
   std::string text_of(Fit fit) const;
   void find_window_limits(Direction direction);
-  bool is_window_best(const Crossing& crossing) const;
+  /// Of both kinds of host memory: whether a window is the cheapest path, and one thread's is.
+  struct BestWindows {
+    bool for_both = false;
+    bool one_thread_for_both = false;
+    bool one_thread_for_one = false;
+  };
+  BestWindows best_windows(Direction direction, std::size_t size_bytes, bool after_pause) const;
+  bool windows_win_clearly_after_pause(Direction direction, std::size_t size_bytes) const;
   static Expectation expectation(const Profile& profile, CopyPath path,
                                  const Crossing& crossing) noexcept;
   double seconds(const Expectation& expected) const noexcept;

@@ -104,8 +104,9 @@ Task Engine::examined(void* target, const FileSource& source, std::size_t size_b
   if (turn.may_be_after_pause &&
       after_pauses_.copy(target, source, size_bytes, request, turn.start_ns))
     return true;
-  const Plan plan = plans_.find(target, source, size_bytes, request);
+  Plan plan = plans_.find(target, source, size_bytes, request);
   if (!plan) return false;
+  if (turn.may_be_after_pause) plan.path = PlanCache::path_after_pause(plan);
   const ContextOfDevice context(plan.device->context());
   if (!plans_.confirm(plan, request)) return false;
   carriers_.carry_again(plan, request, turn);

@@ -67,4 +67,11 @@ void PlanCache::note(const Plan& plan, const Request& request) const {
                     clock_()};
 }
 
+CopyPath PlanCache::path_after_pause(const Plan& plan) noexcept {
+  const bool alone =
+      plan.path == CopyPath::window_threads &&
+      plan.ends.size_bytes <= plan.device->window_alone_until_bytes(plan.crossing.direction);
+  return alone ? CopyPath::window : plan.path;
+}
+
 }  // namespace isthmus::transfer

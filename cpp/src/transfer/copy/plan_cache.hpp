@@ -39,6 +39,10 @@ public:
   Plan find_window(void* target, const void* source, std::size_t size_bytes,
                    const Request& request) const;
 
+  /// The path of a plan that was found, for a copy after a pause: where threads that help aren't worth
+  /// waking, one thread copies.
+  static CopyPath path_after_pause(const Plan& plan) noexcept;
+
   /// Asks whether the memory at both ends is unchanged. A context of the plan's device must be
   /// current.
   ///
