@@ -253,6 +253,18 @@ TEST(ProfileFile, ThreadsThatWereNotMeasuredAreTheRingsOwn) {
   EXPECT_EQ(Profile::defaults(test::h100()).ring_threads(), (RingThreads{0, 6}));
 }
 
+TEST(ProfileFile, DownloadsThatWereNotMeasuredHaveTheThreadsThatTheirLinkNeeds) {
+  ProfileIdentity there = test::h100();
+  const auto defaults = [&] { return Profile::defaults(there).ring_threads().download; };
+  const std::string text =
+      test::replaced(test::profile_text(), R"("h2d": 10, "d2h": 6)", R"("h2d": 10, "d2h": null)");
+  EXPECT_EQ(Profile::parse(text, there).ring_threads(), (RingThreads{10, defaults()}));
+  there.link.generation = 4;
+  EXPECT_EQ(defaults(), 4);
+  there.link.generation = 6;
+  EXPECT_EQ(defaults(), 10);
+}
+
 TEST(ProfileFile, WithoutWindowsTheCostOfOpeningOneIsTheDefault) {
   const std::string text =
       test::replaced(test::profile_text(), "\"window_opening_seconds\": 4.5e-05",

@@ -101,9 +101,9 @@ TEST_F(StagingThreadsTest, AnUploadTakesMoreThanFiveThreadsOnlyIfItsSlotsMayBeDe
   const Bytes sent = pattern(kLongBytes, 1);
   const CUdeviceptr target = device_memory(kLongBytes);
   ring.upload(target, bytes_of(sent), kLongBytes / 2, order_);
-  EXPECT_EQ(ring_threads().size(), 4U) << "and the caller";
+  EXPECT_TRUE(eventually([] { return ring_threads().size() == 4; })) << "and the caller";
   ring.upload(target, bytes_of(sent), kLongBytes, order_);
-  EXPECT_GT(ring_threads().size(), 4U);
+  EXPECT_TRUE(eventually([] { return ring_threads().size() > 4; }));
   EXPECT_EQ(on_device(target, kLongBytes), sent);
 }
 
@@ -187,12 +187,18 @@ TEST_F(StagingThreadsTest, CopiesTakeTheThreadsThatTheyAreToldTo) {
 }
 
 TEST_F(StagingThreadsTest, NobodyIsGivenMoreThreadsThanCores) {
-  RingSettings settings = small_settings(2);
+  RingSettings settings = small_settings(0);
   settings.beyond_cores = false;
   StagingRing ring(retained(), settings);
   ring.use_threads({1000, 1000});
   EXPECT_EQ(ring.num_threads(), ring.max_threads());
   EXPECT_LE(ring.max_threads(), std::max(1.0, host::effective_cores()));
+}
+
+TEST_F(StagingThreadsTest, ARingHasNoMoreThreadsThanItWasMadeWith) {
+  StagingRing ring(retained(), small_settings(2));
+  ring.use_threads({10, 10});
+  EXPECT_EQ(ring.num_threads(), 2);
 }
 
 TEST_F(StagingThreadsTest, ThereAreNoMoreThreadsThanCores) {

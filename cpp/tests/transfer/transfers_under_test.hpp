@@ -62,18 +62,23 @@ protected:
   /// A profile that stages long copies of pageable memory in one direction, with any number of
   /// cores.
   void prefer_the_ring(Direction direction = Direction::host_to_device) {
+    std::string text = test::profile_text();
+    if (direction == Direction::device_to_host)
+      text = test::replaced(text, R"("staged", "direction": "h2d")",
+                            R"("staged", "direction": "d2h")");
+    use_as_if_measured_here(std::move(text));
+  }
+  /// Uses a profile of test::h100().
+  void use_as_if_measured_here(std::string text) {
     using test::replaced;
     const ProfileIdentity here = identity_of(retained().device(), 2, driver().emulated());
     const ProfileIdentity there = test::h100();
-    std::string text = test::profile_text();
     text = replaced(text, there.gpu_uuid, here.gpu_uuid);
     text = replaced(text, there.gpu_name, here.gpu_name);
     text = replaced(text, there.link.name(), here.link.name());
     text = replaced(text, there.driver_release, here.driver_release);
     text = replaced(text, "13000", std::to_string(here.cuda_version));
     text = replaced(text, "\"num_cores\": 16", "\"num_cores\": 1");  // surely fewer than here
-    if (direction == Direction::device_to_host)
-      text = replaced(text, R"("staged", "direction": "h2d")", R"("staged", "direction": "d2h")");
     if (here.emulated) text = replaced(text, "\"emulated\": false", "\"emulated\": true");
     transfers().use_profile(text);
   }

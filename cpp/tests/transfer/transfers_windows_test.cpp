@@ -71,6 +71,41 @@ TEST_F(SmallCopies, AreEachTimedAfterAPause) {
   EXPECT_EQ(num_copies(CopyPath::window), num_before + 10);
 }
 
+/// Costs of one path, whatever the size, the direction and the kind of memory.
+std::string costs_text(std::string_view path, const std::string& seconds,
+                       const std::string& seconds_after_pause) {
+  std::string text;
+  for (const char* direction : {"h2d", "d2h"})
+    for (const char* kind : {"pageable", "pinned"})
+      text += std::string(text.empty() ? "" : ",") + R"({"path": ")" + std::string(path) +
+              R"(", "direction": ")" + direction + R"(", "host_memory": ")" + kind +
+              R"(", "points": [{"bytes": 4, "seconds": )" + seconds +
+              R"(}], "after_pause": [{"bytes": 4, "seconds": )" + seconds_after_pause + "}]}";
+  return text;
+}
+
+TEST_F(SmallCopies, WakeNoThreadsAfterAPauseIfTheseAreNotWorthItAndHaveThemOtherwise) {
+  std::string text = test::profile_text();
+  const auto begin = text.find("\"costs\": [") + 10;
+  text.replace(begin, text.find("\"not_measured\"") - 3 - begin,
+               costs_text("driver", "1e-2", "2e-2") + "," + costs_text("window", "3e-6", "13e-6") +
+                   "," + costs_text("window_threads", "1e-6", "31e-6") + "]");
+  use_as_if_measured_here(text);
+  const CUdeviceptr device = device_memory(2 * kMiB);
+  // Longer than what counts as a pause between two calls.
+  const Bytes bytes(256 * kKiB, 1);
+  for (int i = 0; i < 50; ++i) upload(device, bytes);
+  ASSERT_GT(transfers().windows().mapped_bytes(0), 0u);
+  const std::uint64_t by_several = num_copies(CopyPath::window_threads);
+  for (int i = 0; i < 10; ++i) upload(device, bytes);
+  // This thread may have to wait for its core now and then.
+  EXPECT_GT(num_copies(CopyPath::window_threads), by_several + 5) << "these follow each other";
+  const std::uint64_t by_one = num_copies(CopyPath::window);
+  pause();
+  upload(device, bytes);
+  EXPECT_EQ(num_copies(CopyPath::window), by_one + 1);
+}
+
 TEST_F(SmallCopies, OfMemoryThatHasNoWindowLeaveOtherMemoryItsOwn) {
   if (!driver().emulated()) GTEST_SKIP() << "the emulated driver refuses one buffer only";
   const emulated::Controls controls(driver());

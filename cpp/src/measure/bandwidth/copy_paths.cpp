@@ -162,7 +162,8 @@ std::vector<RingTimes> CopyPaths::measure_ring(CopyBuffers& buffers, Direction d
   buffers.check_size(size_bytes);
   transfer::StagingRing& ring = ways().ring();
   std::vector<RingTimes> found;
-  for (const int count : ring_thread_counts(ring.max_threads())) found.push_back({count, {}});
+  for (const int count : ring_thread_counts(ring.max_threads_of(size_bytes)))
+    found.push_back({count, {}});
   if (found.size() == 1) return found;
   buffers.prepare(nullptr);
   const CurrentContext current(context_);

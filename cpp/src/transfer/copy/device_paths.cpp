@@ -22,6 +22,11 @@ constexpr double kBeginningSeconds = 5e-6;
 // A path may take this many times the CPU time of the driver's copy, whose thread spins until the end.
 constexpr double kMaxCpuTimes = 2;
 
+// Windows that several threads share back to back are taken without a choice after a pause only if the
+// driver's copy takes so many times as long: on two H100s 64 to 256 KiB up from pinned memory took up
+// to 1.2 of cudaMemcpy's time where the profile said 0.8 to 0.9 for one thread (not kept).
+constexpr double kClearly = 1.25;
+
 // A single copy moves a path's share of its pause costs by a quarter of the way, so that two or
 // three tell the program's rhythm. One that was interrupted doesn't count for more than kMaxShare.
 constexpr float kLearned = 0.25F;
@@ -40,10 +45,6 @@ constexpr double kLeastPauseSeconds = 1e-6;
 constexpr double kMaxTriedTimes = 1.6;
 constexpr unsigned kTriedEvery = 16;
 constexpr float kLearnedByTry = 0.5F;
-// After a pause windows of more bytes than one thread should copy win only where the driver's copy
-// takes so many times as long: on two H100s 64 to 256 KiB of pinned memory took up to 1.2 of
-// cudaMemcpy's time where the profile said 0.8 to 0.9.
-constexpr double kClearly = 1.25;
 // A copy is slow for other reasons than its path, too: an interruption, memory without pages. So one
 // that is quicker than was thought counts for more.
 constexpr float kLearnedByQuickTry = 0.75F;
@@ -315,7 +316,8 @@ void DevicePaths::find_window_limits(Direction direction) {
     const bool always = after_pause.for_both &&
                         (window_bytes == size || windows_win_clearly_after_pause(direction, size));
     if (always_bytes == before && always) always_bytes = size;
-    // A window costs the same for both kinds. If they differ here, threads don't clearly pay.
+    // A window costs the same for both kinds of memory: if one's profile says that waking threads
+    // doesn't pay, it doesn't clearly pay for the other's.
     if (alone_bytes == before && after_pause.one_thread_for_one) alone_bytes = size;
     const bool at_once =
         window_bytes == size &&

@@ -93,11 +93,12 @@ public:
   std::size_t window_threads_until_bytes(Direction direction) const noexcept {
     return until_[static_cast<int>(direction)].threads_bytes.load(std::memory_order_relaxed);
   }
-  /// The same, after a pause too.
+  /// The same, after a pause too: there windows that several threads share must win clearly.
   std::size_t window_always_until_bytes(Direction direction) const noexcept {
     return until_[static_cast<int>(direction)].always_bytes.load(std::memory_order_relaxed);
   }
-  /// Of these sizes, those up to which one thread is quicker after a pause than waking others.
+  /// Of window_threads_until_bytes(), the sizes up to which, after a pause, one thread is the best
+  /// path for one kind of host memory at least.
   std::size_t window_alone_until_bytes(Direction direction) const noexcept {
     return until_[static_cast<int>(direction)].alone_bytes.load(std::memory_order_relaxed);
   }

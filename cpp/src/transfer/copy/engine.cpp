@@ -106,7 +106,8 @@ Task Engine::examined(void* target, const FileSource& source, std::size_t size_b
     return true;
   Plan plan = plans_.find(target, source, size_bytes, request);
   if (!plan) return false;
-  if (turn.may_be_after_pause) plan.path = PlanCache::path_after_pause(plan);
+  if (turn.may_be_after_pause && carriers_.pauses().is_after_pause(turn.start_ns))
+    plan.path = PlanCache::path_after_pause(plan);
   const ContextOfDevice context(plan.device->context());
   if (!plans_.confirm(plan, request)) return false;
   carriers_.carry_again(plan, request, turn);

@@ -19,7 +19,8 @@ struct KnownCopy;
 
 /// Knows two kinds of copies. First, copies through an open window, up to the size at which a window
 /// is the cheapest path for every kind of host memory; up to another size only while the threads that
-/// help are awake, since after a pause other paths may be cheaper. Second, the copy that the calling
+/// help are awake, since after a pause other paths may be cheaper. After a pause one thread may be
+/// quicker than those that have to wake: see path_after_pause(). Second, the copy that the calling
 /// thread has just made by the driver, for the rest of the kernel's tick. Examining a copy means asking
 /// the driver about two pointers and the stream, 0.4 us, and a program that polls a result, or feeds a
 /// kernel from one buffer, copies the same bytes thousands of times. CopiesAfterPauses knows others.

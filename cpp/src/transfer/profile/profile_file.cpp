@@ -319,8 +319,8 @@ Profile read_profile(const JsonValue& document, const ProfileIdentity& here) {
         " with " + cores_text(num_cores) + " cores, corrected for " + cores_text(here.num_cores);
   }
   const Place staging = root.at("staging_threads");
-  const RingThreads threads{staging.at("h2d").threads_or_null(),
-                            staging.at("d2h").threads_or_null()};
+  RingThreads threads{staging.at("h2d").threads_or_null(), staging.at("d2h").threads_or_null()};
+  if (threads.download == 0) threads.download = Profile::defaults(here).ring_threads().download;
   const Place opening = root.at("window_opening_seconds");
   if (opening.value.is_null())
     return Profile(std::move(entries), true, std::move(source)).with_ring_threads(threads);

@@ -125,6 +125,8 @@ public:
   int num_threads() const noexcept;
   /// The most threads that use_threads() can set: the number of cores; from 8 cores on, one less.
   int max_threads() const noexcept;
+  /// Of these, how many a copy of this size can have.
+  int max_threads_of(std::size_t size_bytes) const noexcept;
   /// Sets the number of threads for the next memory copies that are long enough, at most
   /// max_threads(). Downloads to fresh memory use more if that pays.
   void use_threads(const RingThreads& threads) noexcept;

@@ -28,8 +28,9 @@ constexpr int kMinHelpersForOneLess = 7;
 // Zeroing new pages needs more, too: 33 GB/s rather than 29 with 12. Source:
 // benchmarks/transfer/README.md.
 constexpr int kMaxFreshThreads = 15;
-// So many threads take copies that aren't demoted nearly as fast as more do, which would wait for
-// the link, for CPU time: 4 MiB by four threads, and 16 MiB by five. Source:
+// Copies that aren't demoted have few threads; more would mostly burn CPU time while they wait for
+// the link. 4 MiB by four threads take 0.98 (down) and 1.04 (up) of the time that six take, for 0.64
+// and 0.69 of the CPU time, 16 MiB by five 1.06 and 1.02, for 0.88 and 0.85. Source:
 // benchmarks/rhythms/h100/threads_short.json.
 constexpr int kMaxShortThreads = 4;
 constexpr std::size_t kMinMiddleBytes = std::size_t{8} << 20U;
@@ -160,8 +161,11 @@ int StagingRing::WorkerPool::num_threads() const noexcept {
 }
 
 void StagingRing::WorkerPool::use_threads(const RingThreads& threads) noexcept {
-  const auto within = [&](int measured, int otherwise) {
-    return measured > 0 ? std::min(measured, possible_threads) : otherwise;
+  // A ring that was made with a number of threads has no more.
+  const int most = settings.num_threads > 0 ? std::min(settings.num_threads, possible_threads)
+                                            : possible_threads;
+  const auto within = [&](int wanted, int otherwise) {
+    return wanted > 0 ? std::min(wanted, most) : otherwise;
   };
   max_upload_threads_.store(within(threads.upload, max_upload_threads(settings, possible_threads)),
                             std::memory_order_relaxed);

@@ -80,6 +80,7 @@ public:
   /// piece_bytes  the size that each slot must hold
   void copy(StagingJob& job, int num_threads, std::size_t piece_bytes, CUstream stream);
   void trim();
+  int most_threads(std::size_t size_bytes, int most) const noexcept;
 
   const Context context;
   const RingSettings settings;
@@ -91,7 +92,6 @@ public:
 
 private:
   WorkerPool(const Context& context, const RingSettings& settings, window::CopyCpus cpus);
-  int most_threads(std::size_t size_bytes, int most) const noexcept;
   int threads_for(std::size_t size_bytes, std::size_t min_parts, int most) const noexcept;
   std::size_t piece_bytes(std::size_t size_bytes, int num_pieces) const noexcept;
   bool is_long(std::size_t size_bytes) const noexcept {
