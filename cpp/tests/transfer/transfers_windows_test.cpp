@@ -84,13 +84,18 @@ std::string costs_text(std::string_view path, const std::string& seconds,
   return text;
 }
 
-TEST_F(SmallCopies, WakeNoThreadsAfterAPauseIfTheseAreNotWorthItAndHaveThemOtherwise) {
+/// A profile by which threads are the quickest through a window, but aren't worth waking.
+std::string text_with_slow_waking() {
   std::string text = test::profile_text();
   const auto begin = text.find("\"costs\": [") + 10;
-  text.replace(begin, text.find("\"not_measured\"") - 3 - begin,
-               costs_text("driver", "1e-2", "2e-2") + "," + costs_text("window", "3e-6", "13e-6") +
-                   "," + costs_text("window_threads", "1e-6", "31e-6") + "]");
-  use_as_if_measured_here(text);
+  return text.replace(begin, text.find("\"not_measured\"") - 3 - begin,
+                      costs_text("driver", "1e-2", "2e-2") + "," +
+                          costs_text("window", "3e-6", "13e-6") + "," +
+                          costs_text("window_threads", "1e-6", "31e-6") + "]");
+}
+
+TEST_F(SmallCopies, WakeNoThreadsAfterAPauseIfTheseAreNotWorthItAndHaveThemOtherwise) {
+  use_as_if_measured_here(text_with_slow_waking());
   const CUdeviceptr device = device_memory(2 * kMiB);
   // Longer than what counts as a pause between two calls.
   const Bytes bytes(256 * kKiB, 1);
@@ -104,6 +109,20 @@ TEST_F(SmallCopies, WakeNoThreadsAfterAPauseIfTheseAreNotWorthItAndHaveThemOther
   pause();
   upload(device, bytes);
   EXPECT_EQ(num_copies(CopyPath::window), by_one + 1);
+}
+
+TEST_F(SmallCopies, ThatWakeThreadsArePredictedToTakeAsLongAsAfterAPause) {
+  use_as_if_measured_here(text_with_slow_waking());
+  const CUdeviceptr device = device_memory(2 * kMiB);
+  const Bytes bytes(256 * kKiB, 1);
+  upload(device, bytes, by("window"));
+  pause();
+  upload(device, bytes);
+  ASSERT_EQ(num_copies(CopyPath::window), 2U);
+  // This thread may have to wait for its core, which is a pause, too.
+  for (int i = 0; i < 100 && num_copies(CopyPath::window_threads) == 0; ++i) upload(device, bytes);
+  ASSERT_EQ(num_copies(CopyPath::window_threads), 1U);
+  EXPECT_DOUBLE_EQ(use_of(CopyPath::window_threads).predicted_seconds, 31e-6);
 }
 
 TEST_F(SmallCopies, OfMemoryThatHasNoWindowLeaveOtherMemoryItsOwn) {

@@ -20,6 +20,10 @@ constinit thread_local CallsOfThread calls_of_thread;
 
 constexpr double kSecondsPerNs = 1e-9;
 
+bool wakes_threads(const Plan& plan) noexcept {
+  return plan.path == CopyPath::window_threads && plan.window->helpers_asleep();
+}
+
 /// Without a prediction there may be nothing to predict: the copy crosses no link.
 double predicted_seconds(const Plan& plan, const Crossing& crossing) {
   if (plan.predicted_seconds != Plan::kNotPredicted) return plan.predicted_seconds;
@@ -89,9 +93,10 @@ void Carriers::carry_counted(const Plan& plan, const Request& request) {
 void Carriers::carry_timed(const Plan& plan, const Request& request, std::uint32_t num_copies,
                            std::int64_t start_ns) {
   Crossing crossing = plan.crossing;
-  // A plan that was kept was made without knowing when it would be carried.
+  // A plan that was kept was made without knowing when it would be carried. A copy that wakes threads
+  // takes as long as one after a pause, also if one thread has just made another one.
   if (plan.predicted_seconds == Plan::kNotPredicted)
-    crossing.after_pause = pauses_.is_after_pause(start_ns);
+    crossing.after_pause = pauses_.is_after_pause(start_ns) || wakes_threads(plan);
   carry_counted(plan, request);
   const double seconds = end_copy(start_ns);
   const double predicted = predicted_seconds(plan, crossing);

@@ -258,10 +258,15 @@ bool DevicePaths::is_driver_to_be_tried(CopyPath best, const Crossing& crossing)
   const Profile& current = *profile();
   const Expectation by_driver = expectation(current, CopyPath::driver, crossing);
   if (by_driver.pause_seconds < kLeastPauseSeconds) return false;
-  // What was learned may be wrong by now, so it can't raise this.
-  const double least_seconds =
-      by_driver.back_to_back_seconds + std::min(pause_seconds(by_driver), by_driver.pause_seconds);
-  if (least_seconds > kMaxTriedTimes * seconds(expectation(current, best, crossing))) return false;
+  const Expectation by_best = expectation(current, best, crossing);
+  // What was learned may be wrong by now, so it can't raise this. And where pauses cost the best path
+  // little, they may cost the driver little.
+  const double share = pause_seconds(by_best) < by_best.pause_seconds
+                           ? pause_seconds(by_best) / by_best.pause_seconds
+                           : 1;
+  const double least_seconds = by_driver.back_to_back_seconds +
+                               share * std::min(pause_seconds(by_driver), by_driver.pause_seconds);
+  if (least_seconds > kMaxTriedTimes * seconds(by_best)) return false;
   std::atomic<unsigned>& num_untried = num_untried_[way_of(CopyPath::driver, crossing)];
   return num_untried.fetch_add(1, std::memory_order_relaxed) % kTriedEvery == 1;
 }
