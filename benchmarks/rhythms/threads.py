@@ -5,10 +5,10 @@ Time and CPU time of staged copies by the number of threads, beside PyTorch; nee
     python benchmarks/rhythms/threads.py PROFILE.json OUT.json [--threads 4 5 6 8 10 14]
         [--mib 1 4 16 64 256] [--directions h2d d2h] [--rounds 3]
 
-Long copies from and to pageable memory, back to back and after 3 ms of sleep. For each number of
-threads a process reads a copy of the profile that names this number for both directions. In each
-round each number has a new process, and in it Isthmus and PyTorch take turns; the median of the
-rounds counts.
+Copies from and to pageable memory, back to back and after 3 ms of sleep. For each number of threads
+a process reads a copy of the profile that names this number for both directions. In each round each
+number has a new process, and in it Isthmus and PyTorch take turns; the median of the rounds counts.
+Copies that the profile gives to another path aren't staged, and short ones have few threads anyway.
 """
 
 import argparse
@@ -139,6 +139,8 @@ def main() -> None:
         sizes = [mib * MIB for mib in options.mib]
         print(json.dumps(measure_here(sizes, options.directions)))
         return
+    if len(options.files) != 2:  # noqa: PLR2004 - two files
+        arguments.error("name a profile, and a file for the result")
     profile_path, out = options.files
     profile = json.loads(profile_path.read_text("utf-8"))
     same = ["--mib", *map(str, options.mib), "--directions", *options.directions]

@@ -31,11 +31,11 @@ def measure_pauses(
     Measure copies after a pause, where copies without one were measured.
 
     What a pause costs on a shared machine changes within a second: once, a pause before 64 KiB cost
-    the driver 11 us, and before 16 and 256 KiB 39 and 26 (H100). So each size has its turns at
-    several times.
+    the driver 11 us, and before 16 and 256 KiB 39 and 26 (H100). So each size is visited several
+    times. A visit that would take more than the time that is left is left out.
 
     Args:
-        times: Measures.
+        times: Measures; is asked for all paths of a group at once.
         guesses: Without a pause.
         effort: Which sizes, and how many turns.
         left: The seconds that are left.
@@ -43,6 +43,9 @@ def measure_pauses(
 
     Returns:
         Points by ascending size, of the paths that can be used.
+
+    Raises:
+        CorruptTransfer: The bytes that arrived aren't those that were sent.
     """
     seconds: dict[tuple[Way, int], list[float]] = defaultdict(list)
     for _ in range(effort.pause_visits):

@@ -95,7 +95,7 @@ class Effort:
         staging_bytes: The size of the copies by which the number of staging threads is found.
         memory_sizes: The buffers whose allocation is measured, in bytes, ascending.
         pause_sizes: The copies that are measured after pauses, in bytes, the most useful first.
-        pause_visits: How often each of these sizes has its turns.
+        pause_visits: How many times each of these sizes is visited.
         pause_turns: For each path at each visit.
         pause_s: How long each pause is.
         quick: Whether it is the lower effort.

@@ -166,7 +166,7 @@ def test_the_fewest_threads_that_are_within_2_percent_of_the_best_stage_uploads(
 
 
 def test_downloads_are_staged_by_the_fewest_threads_within_5_percent_of_the_best() -> None:
-    # 64 MiB on an H100 (benchmarks/rhythms): threads that wait for the link take CPU time.
+    # As on an H100: threads that wait for the link take CPU time.
     seconds = {4: 1.794e-3, 6: 1.470e-3, 8: 1.426e-3, 10: 1.460e-3}
     assert fewest_threads(seconds, "d2h") == 6
     assert fewest_threads(seconds, "h2d") == 8

@@ -245,9 +245,9 @@ Bent staged(double link_bytes_per_s, double thread_bytes_per_s, double num_cores
   return {60 * kMicro, {{0, std::min(thread_bytes_per_s * num_threads, link_bytes_per_s)}}};
 }
 
-/// Threads of a download: those that take a quarter more than the link gives. More wait for it, for
-/// CPU time: on an H100 six take 64 and 256 MiB down as fast as eight and ten, for three quarters and
-/// for 0.6 of their CPU time. Source: benchmarks/rhythms/h100/threads.json.
+/// Threads of a download: those that take a quarter more than the link gives. More would only burn
+/// CPU time waiting for it: on an H100 six take 64 and 256 MiB down as fast as eight and ten, for three
+/// quarters and for 0.6 of their CPU time. Source: benchmarks/rhythms/h100/threads.json.
 constexpr double kOverLink = 1.25;
 constexpr double kMinDownloadThreads = 4;
 RingThreads ring_threads_for(const LinkFigures& link) {
