@@ -26,6 +26,7 @@ from isthmus.profile.model import (
 )
 from isthmus.profile.pauses import measure_pauses
 from isthmus.profile.plan import (
+    FIRST_COPIES,
     GROUPS,
     HOPELESS,
     Direction,
@@ -46,9 +47,6 @@ if TYPE_CHECKING:
 # window's cost grows with every byte.
 _HOPELESS_IN_A_ROW = 2
 _ONLY_GETS_WORSE = {Path.WINDOW, Path.WINDOW_THREADS}
-# Copies of each path at a size in addition to its turns: one whose bytes are compared, and the
-# first one that is timed.
-_FIRST_COPIES = 2
 # The number of bytes that are compared after all turns.
 _COMPARED_IN_THE_END = 4 << 20
 # The part of the remaining time that the next size of the grid may take.
@@ -161,7 +159,7 @@ class Measuring:
     def _threads(self, direction: Direction) -> int | None:
         rate = self._staging_rate(direction)
         size = min(self._effort.staging_bytes, self._copies.max_bytes)
-        num_copies = _NUMBERS_OF_THREADS * (_FIRST_COPIES + self._effort.min_turns)
+        num_copies = _NUMBERS_OF_THREADS * (FIRST_COPIES + self._effort.min_turns)
         while rate is not None and size >= _MIN_STAGING_BYTES:
             wall = num_copies * size / rate + 2 * self._copies.check_s_per_byte * size
             if wall <= _MAX_FOR_THREADS * self._left():
@@ -190,7 +188,7 @@ class Measuring:
         by_driver = way.model_copy(update={"path": Path.DRIVER})
         if not self.curves.get(by_driver):
             return None
-        if _FIRST_COPIES * self._probe_seconds(by_driver) > _MAX_FOR_THREADS * self._left():
+        if FIRST_COPIES * self._probe_seconds(by_driver) > _MAX_FOR_THREADS * self._left():
             return None
         size = min(_PROBE_BYTES, self._copies.max_bytes)
         once = replace(self._effort, point_s=0, min_turns=1, max_turns=1)
@@ -215,7 +213,7 @@ class Measuring:
         """
         effort = self._effort
         size = min(effort.bytes_that_show_a_rate, self._copies.max_bytes)
-        most_s = effort.budget_s / len(GROUPS) / (_FIRST_COPIES + effort.min_turns)
+        most_s = effort.budget_s / len(GROUPS) / (FIRST_COPIES + effort.min_turns)
         for group in GROUPS:
             if not self._sizes(group):
                 self._measure(group, effort.sizes[0])
@@ -306,7 +304,7 @@ class Measuring:
         copies = sorted(self._guess(way, size) for way in ways)
         in_turns = sum(one for one in copies if one <= HOPELESS * copies[0])
         return (
-            _FIRST_COPIES * sum(copies)
+            FIRST_COPIES * sum(copies)
             + max(self._effort.point_s, self._effort.min_turns * in_turns)
             + self._copies.check_s_per_byte * (size * len(ways) + min(size, _COMPARED_IN_THE_END))
         )

@@ -7,12 +7,8 @@ from operator import attrgetter
 
 from isthmus.profile.lives import timing_of
 from isthmus.profile.model import CostPoint, Path, Way
-from isthmus.profile.plan import GROUPS, HOPELESS, Effort, Group
+from isthmus.profile.plan import FIRST_COPIES, GROUPS, HOPELESS, Effort, Group
 from isthmus.sizes import format_size
-
-# Copies of each path in addition to its turns: one whose bytes are compared, the first one that is
-# timed, and the comparison in the end.
-_MORE_COPIES = 3
 
 TimesAfterPause = Callable[[Sequence[Way], int, Effort], Mapping[Way, Sequence[float]]]
 """Measures copies of one size by several paths of one group, each after a pause, in turns."""
@@ -52,7 +48,7 @@ def measure_pauses(
         for size in effort.pause_sizes:
             for group in GROUPS:
                 ways = _worth_it(guesses(group, size))
-                turns = effort.pause_turns + _MORE_COPIES
+                turns = effort.pause_turns + FIRST_COPIES + 1  # the comparison in the end
                 wall_s = turns * (len(ways) * effort.pause_s + sum(ways.values()))
                 if not ways or wall_s > left():
                     continue

@@ -52,6 +52,9 @@ MARGINS: Mapping[Path, float] = {
 _MAX_CPU_TIMES = 2.0
 # A path that takes so many times as long as the best one isn't worth measuring.
 HOPELESS = 4.0
+# Copies of each path at a size in addition to its turns: one whose bytes are compared, and the
+# first one that is timed.
+FIRST_COPIES = 2
 # If the cheapest path changes between two sizes, they are brought this close together.
 _CLOSE_ENOUGH = 1.2
 _ALIGNMENT = 64

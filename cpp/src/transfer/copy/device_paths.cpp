@@ -24,7 +24,8 @@ constexpr double kMaxCpuTimes = 2;
 
 // Windows that several threads share back to back are taken without a choice after a pause only if the
 // driver's copy takes so many times as long: on two H100s 64 to 256 KiB up from pinned memory took up
-// to 1.2 of cudaMemcpy's time where the profile said 0.8 to 0.9 for one thread (not kept).
+// to 1.2 of cudaMemcpy's time where the profile said 0.8 to 0.9 for one thread (not kept). Threads that
+// must wake count 1.3 times anyway: see margin_of().
 constexpr double kClearly = 1.25;
 
 // A single copy moves a path's share of its pause costs by a quarter of the way, so that two or
