@@ -186,11 +186,7 @@ def rows_of(
 
 def cpu_rows(libraries: Libraries, size: int, direction: str, kind: str) -> list[Row]:
     """Measure the CPU time of copies, in all threads of this process."""
-    found = libraries.pairs(size, direction, kind)
-    pairs = {name: found[name] for name in ("isthmus", "torch") if name in found}
-    guesses = {name: min(once(pair) for _ in range(3)) for name, pair in pairs.items()}
-    # PyTorch's threads spin for a while after they have filled memory, whoever copies then.
-    time.sleep(SETTLE_S)
+    pairs, guesses = pairs_at_rest(libraries, size, direction, kind)
     rows = []
     for rhythm in ("back to back", "sleep"):
         pause_s = PAUSE_S if rhythm == "sleep" else 0.0
@@ -199,10 +195,7 @@ def cpu_rows(libraries: Libraries, size: int, direction: str, kind: str) -> list
         for _ in range(CPU_TURNS):
             for name, pair in pairs.items():
                 count = max(3, int(CPU_S / (guesses[name] + pause_s)))
-                used_s = cpu_of(pair.copy, pair.prepare(), count, pause_s)
-                if pause_s > 0:
-                    used_s -= cpu_of(lambda _: None, None, count, pause_s)
-                seconds[name].append(used_s / count)
+                seconds[name].append(cpu_of(pair.copy, pair.prepare(), count, pause_s))
         paths = "+".join(spent(before))
         rows += [
             {
@@ -219,8 +212,28 @@ def cpu_rows(libraries: Libraries, size: int, direction: str, kind: str) -> list
     return rows
 
 
+def pairs_at_rest(
+    libraries: Libraries, size: int, direction: str, kind: str
+) -> tuple[dict[str, Pair], dict[str, float]]:
+    """Give the same copy by Isthmus and PyTorch, once nothing else runs; and what each takes."""
+    found = libraries.pairs(size, direction, kind)
+    pairs = {name: found[name] for name in ("isthmus", "torch") if name in found}
+    guesses = {name: min(once(pair) for _ in range(3)) for name, pair in pairs.items()}
+    # PyTorch's threads spin for a while after they have filled memory, whoever copies then.
+    time.sleep(SETTLE_S)
+    return pairs, guesses
+
+
 def cpu_of(copy: Callable[[Any], object], target: object, count: int, pause_s: float) -> float:
-    """Give the CPU seconds of some copies, each after a pause."""
+    """Give the CPU seconds of one copy, in the mean of some, each after a pause; without these."""
+    used_s = process_s(copy, target, count, pause_s)
+    if pause_s > 0:
+        used_s -= process_s(lambda _: None, None, count, pause_s)
+    return used_s / count
+
+
+def process_s(copy: Callable[[Any], object], target: object, count: int, pause_s: float) -> float:
+    """Give the CPU seconds of some copies and the pauses before them."""
     start = time.process_time()
     for _ in range(count):
         if pause_s > 0:

@@ -25,7 +25,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from measure import MIB, PAUSE_S, SETTLE_S, Row, cpu_of, once
+from measure import DIRECTIONS, MIB, PAUSE_S, Row, cpu_of, pairs_at_rest
 from others import Libraries, Pair
 
 from isthmus.json_text import json_text
@@ -34,7 +34,6 @@ sys.path.append(str(Path(__file__).parent.parent / "transfer"))
 from machine import machine_facts
 
 SIZES_MIB = (1, 4, 16, 64, 256)
-DIRECTIONS = ("h2d", "d2h")
 TURNS = 3
 TURN_S = 0.06
 VALUES = ("median_s", "mean_s", "cpu_s")
@@ -50,11 +49,11 @@ def turn(pair: Pair, count: int, pause_s: float) -> dict[str, float]:
         pair.copy(target)
         elapsed_s.append(time.perf_counter() - start)
 
-    used_s = cpu_of(copy, None, count, pause_s) - cpu_of(lambda _: None, None, count, pause_s)
+    used_s = cpu_of(copy, None, count, pause_s)
     return {
         "median_s": statistics.median(elapsed_s),
         "mean_s": statistics.mean(elapsed_s),
-        "cpu_s": used_s / count,
+        "cpu_s": used_s,
     }
 
 
@@ -65,10 +64,7 @@ def medians(measured: Sequence[Row]) -> Row:
 
 def rows_of(libraries: Libraries, size: int, direction: str, pause_s: float) -> list[Row]:
     """Measure one copy by both libraries."""
-    found = libraries.pairs(size, direction, "pageable")
-    pairs = {name: found[name] for name in ("isthmus", "torch") if name in found}
-    guesses = {name: min(once(pair) for _ in range(3)) for name, pair in pairs.items()}
-    time.sleep(SETTLE_S)
+    pairs, guesses = pairs_at_rest(libraries, size, direction, "pageable")
     turns: dict[str, list[dict[str, float]]] = {name: [] for name in pairs}
     for _ in range(TURNS):
         for name, pair in pairs.items():

@@ -1,9 +1,7 @@
 """What copies cost after a pause."""
 
-from bisect import insort
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from operator import attrgetter
 
 from isthmus.profile.lives import timing_of
 from isthmus.profile.model import CostPoint, Path, Way
@@ -57,9 +55,9 @@ def measure_pauses(
                 for way, found in times(list(ways), size, effort).items():
                     seconds[way, size] += found
     curves: dict[Way, list[CostPoint]] = {}
-    for (way, size), each in seconds.items():
+    for (way, size), each in sorted(seconds.items(), key=lambda one: one[0][1]):
         point = CostPoint(bytes=size, **timing_of(each).model_dump())
-        insort(curves.setdefault(way, []), point, key=attrgetter("bytes"))
+        curves.setdefault(way, []).append(point)
     return curves
 
 

@@ -11,8 +11,8 @@
 namespace isthmus::transfer {
 
 /// Knows when the last copy ended. After a pause the threads that help copies sleep, and caches are
-/// cold: other paths are the cheapest then. May be used from any thread. Lies in one
-/// cache line, since after a pause each that is read costs time.
+/// cold: other paths are the cheapest then. May be used from any thread. Lies in one cache line, since
+/// after a pause each that is read costs time.
 class alignas(32) CopyPauses {
 public:
   /// Nanoseconds from an arbitrary start.
