@@ -293,6 +293,21 @@ TEST_F(DevicePathsTest, WhatCopiesOfASizeTakeIsPredictedAfterAFew) {
                    paths().seconds(CopyPath::driver, longer));
 }
 
+TEST_F(DevicePathsTest, CopiesThatFindThreadsAsleepTeachOnlyWhatSuchCopiesTake) {
+  use(profile_with_pauses({{CopyPath::window_threads, 15e-6, 30e-6}}));
+  Crossing asleep = kAfterPause;
+  asleep.after_pause = false;
+  const Crossing awake = asleep;
+  asleep.finds_threads_asleep = true;
+  for (int i = 0; i < 16; ++i)
+    paths().learn(paths().expectation(CopyPath::window_threads, asleep), 30e-6);
+  EXPECT_NEAR(paths().predicted(CopyPath::window_threads, asleep), 30e-6, 0.3e-6);
+  EXPECT_DOUBLE_EQ(paths().predicted(CopyPath::window_threads, awake), 15e-6);
+  EXPECT_DOUBLE_EQ(paths().predicted(CopyPath::window_threads, kAfterPause), 45e-6);
+  EXPECT_DOUBLE_EQ(paths().seconds(CopyPath::window_threads, kAfterPause), 45e-6)
+      << "by which paths are chosen";
+}
+
 TEST_F(DevicePathsTest, OneCopyThatWasInterruptedIsNotWhatIsPredicted) {
   use(profile_with_pauses({{CopyPath::driver, 15e-6, 10e-6}}));
   paths().learn(paths().expectation(CopyPath::driver, kAfterPause), 1);

@@ -20,13 +20,15 @@ constinit thread_local CallsOfThread calls_of_thread;
 
 constexpr double kSecondsPerNs = 1e-9;
 
-bool wakes_threads(const Plan& plan) noexcept {
+bool finds_threads_asleep(const Plan& plan) noexcept {
   return plan.path == CopyPath::window_threads && plan.window->helpers_asleep();
 }
 
-/// Without a prediction there may be nothing to predict: the copy crosses no link.
+/// Without a prediction there may be nothing to predict: the copy crosses no link. A plan doesn't know
+/// whether threads will be asleep.
 double predicted_seconds(const Plan& plan, const Crossing& crossing) {
-  if (plan.predicted_seconds != Plan::kNotPredicted) return plan.predicted_seconds;
+  const bool holds = !crossing.finds_threads_asleep;
+  if (plan.predicted_seconds != Plan::kNotPredicted && holds) return plan.predicted_seconds;
   return is_window(plan.path) ? plan.device->predicted(plan.path, crossing) : 0;
 }
 
@@ -93,10 +95,11 @@ void Carriers::carry_counted(const Plan& plan, const Request& request) {
 void Carriers::carry_timed(const Plan& plan, const Request& request, std::uint32_t num_copies,
                            std::int64_t start_ns) {
   Crossing crossing = plan.crossing;
-  // A plan that was kept was made without knowing when it would be carried. A copy that wakes threads
-  // takes as long as one after a pause, also if one thread has just made another one.
+  // A plan that was kept was made without knowing when it would be carried.
   if (plan.predicted_seconds == Plan::kNotPredicted)
-    crossing.after_pause = pauses_.is_after_pause(start_ns) || wakes_threads(plan);
+    crossing.after_pause = pauses_.is_after_pause(start_ns);
+  // After a pause one thread makes the first copies, which wake the others for those that follow.
+  crossing.finds_threads_asleep = !crossing.after_pause && finds_threads_asleep(plan);
   carry_counted(plan, request);
   const double seconds = end_copy(start_ns);
   const double predicted = predicted_seconds(plan, crossing);

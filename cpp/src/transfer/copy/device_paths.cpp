@@ -202,7 +202,8 @@ Expectation DevicePaths::expectation(const Profile& profile, CopyPath path,
 [[gnu::hot]] std::size_t DevicePaths::ratio_of(CopyPath path, const Crossing& crossing) noexcept {
   const auto doublings = static_cast<std::size_t>(std::bit_width(crossing.size_bytes));
   const std::size_t of_size = std::min(doublings, kNumDoublings - 1);
-  return (way_of(path, crossing) * kNumDoublings + of_size) * 2 + (crossing.after_pause ? 1 : 0);
+  const std::size_t rhythm = crossing.after_pause ? 1 : crossing.finds_threads_asleep ? 2 : 0;
+  return (way_of(path, crossing) * kNumDoublings + of_size) * kNumRhythms + rhythm;
 }
 
 [[gnu::hot]] double DevicePaths::predicted(const Choice& choice,

@@ -129,6 +129,8 @@ public:
 private:
   /// Of sizes: longer copies count as of the last.
   static constexpr std::size_t kNumDoublings = 36;
+  /// Copies that follow each other, those after a pause, and those that find threads asleep.
+  static constexpr std::size_t kNumRhythms = 3;
 
   struct Until {
     std::atomic<std::size_t> window_bytes{0};
@@ -165,7 +167,7 @@ private:
   static std::size_t way_of(CopyPath path, const Crossing& crossing) noexcept {
     return Profile::way_of(path, crossing.direction, crossing.host_kind);
   }
-  /// The index in ratios_ of copies of about this size, after a pause or not.
+  /// The index in ratios_ of copies of about this size in this rhythm.
   static std::size_t ratio_of(CopyPath path, const Crossing& crossing) noexcept;
   void learn_pause(const Expectation& expected, double seconds, bool is_try) noexcept;
   void give_up_ring(const std::string& why);
@@ -184,7 +186,7 @@ private:
   /// Of the driver's way: copies after pauses that another path makes, tries among them.
   std::array<std::atomic<unsigned>, Profile::kNumWays> num_untried_{};
   /// Of each way, doubling of sizes, and rhythm: what copies took lately over seconds().
-  std::array<std::atomic<float>, Profile::kNumWays * kNumDoublings * 2> ratios_;
+  std::array<std::atomic<float>, Profile::kNumWays * kNumDoublings * kNumRhythms> ratios_;
   std::atomic<bool> ring_given_up_{false};
   std::string why_ring_given_up_;
   std::array<std::atomic<std::size_t>, 2> at_once_bytes_{};

@@ -106,6 +106,8 @@ struct Crossing {
   MemoryKind host_kind = MemoryKind::pageable;
   std::size_t size_bytes = 0;
   bool after_pause = false;  ///< CopyPauses: helper threads sleep, and caches are cold
+  /// Without a pause: the threads that would share a window sleep nevertheless.
+  bool finds_threads_asleep = false;
 };
 
 /// The ends of a copy between the host and a device's own memory.
