@@ -27,7 +27,8 @@
 // later,
 //                                     when its threads sleep; fresh: into memory never touched
 //
-// Rings' rows also say where the time went, in seconds, as medians: from the call until the last
+// Each row says the CPU time of all threads of the process for one copy, too, without what threads spin
+// once it has ended. Rings' rows also say where the time went, in seconds, as medians: from the call until the last
 // thread began, until the first piece was enqueued, until the last was, and the time of all threads
 // in enqueueing, for num_pieces.
 //
@@ -35,6 +36,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <ctime>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -167,6 +169,18 @@ struct Subject {
   std::int64_t begun_ns = 0;       ///< of the last copy
 };
 
+/// What one copy took.
+struct Sample {
+  double seconds = 0;
+  double cpu_seconds = 0;  ///< of all threads
+};
+
+Sample sample_of(const Task& copy) {
+  const std::clock_t begun = std::clock();
+  const double seconds = seconds_of(copy, 1);
+  return {seconds, static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC};
+}
+
 /// Where the time of a ring's copies went, one value a round.
 struct Splits {
   std::vector<double> until_threads;
@@ -218,8 +232,8 @@ private:
   void add_driver(const std::string& name, std::byte* host);
   void add_ring(RingSettings settings);
   void verify(StagingRing& ring);
-  double seconds_of_one(Subject& subject, const std::string& condition, bool up,
-                        std::size_t size_bytes);
+  Sample sample_of_one(Subject& subject, const std::string& condition, bool up,
+                       std::size_t size_bytes);
 
   isthmus::Context context_;
   isthmus::CurrentContext current_;
@@ -294,8 +308,8 @@ void Bench::verify(StagingRing& ring) {
   if (found != sent) throw std::runtime_error("a ring's copy isn't what was sent");
 }
 
-double Bench::seconds_of_one(Subject& subject, const std::string& condition, bool up,
-                             std::size_t size_bytes) {
+Sample Bench::sample_of_one(Subject& subject, const std::string& condition, bool up,
+                            std::size_t size_bytes) {
   const auto copy = [&](std::byte* host, std::size_t bytes) {
     if (subject.moments != nullptr) subject.moments->clear();
     subject.begun_ns = isthmus::host::steady_ns();
@@ -303,20 +317,23 @@ double Bench::seconds_of_one(Subject& subject, const std::string& condition, boo
   };
   if (condition == "fresh" && subject.host == pageable_.data()) {
     const isthmus::host::PageableBuffer fresh(size_bytes);
-    return seconds_of([&] { copy(fresh.data(), size_bytes); }, 1);
+    return sample_of([&] { copy(fresh.data(), size_bytes); });
   }
   copy(subject.host, size_bytes);
   if (condition == "pause") std::this_thread::sleep_for(kPause);
-  return seconds_of([&] { copy(subject.host, size_bytes); }, 1);
+  return sample_of([&] { copy(subject.host, size_bytes); });
 }
 
 std::vector<Row> Bench::measure(const std::string& condition, bool up, std::size_t size_bytes) {
   std::vector<std::vector<double>> samples(subjects_.size());
+  std::vector<std::vector<double>> cpu_samples(subjects_.size());
   std::vector<Splits> splits(subjects_.size());
   for (std::size_t round = 0; round < num_rounds_; ++round) {
     for (std::size_t turn = 0; turn < subjects_.size(); ++turn) {
       const std::size_t i = (round + turn) % subjects_.size();
-      samples[i].push_back(seconds_of_one(subjects_[i], condition, up, size_bytes));
+      const Sample sample = sample_of_one(subjects_[i], condition, up, size_bytes);
+      samples[i].push_back(sample.seconds);
+      cpu_samples[i].push_back(sample.cpu_seconds);
       splits[i].note(subjects_[i]);
     }
   }
@@ -331,7 +348,8 @@ std::vector<Row> Bench::measure(const std::string& condition, bool up, std::size
         .add("bytes", size_bytes)
         .add("seconds", seconds)
         .add("bytes_per_s", static_cast<double>(size_bytes) / seconds)
-        .add("of_pinned", pinned_seconds / seconds);
+        .add("of_pinned", pinned_seconds / seconds)
+        .add("cpu_seconds", median(cpu_samples[i]));
     splits[i].add_to(rows.back());
   }
   return rows;
