@@ -333,6 +333,19 @@ TEST_F(DevicePathsTest, APathThatOnceWasSlowIsTriedAgain) {
   EXPECT_LT(num_copies, 200);
 }
 
+TEST_F(DevicePathsTest, WherePausesCostMoreAPathIsNotTakenOnlyBecauseItWasNotTried) {
+  use(profile_with_pauses({{CopyPath::window, 85e-6, 23e-6}, {CopyPath::window_threads, 67e-6, 32e-6}}));
+  // Pauses cost three times what the profile says, here and now, by each path.
+  int by_several = 0;
+  for (int i = 0; i < 500; ++i) {
+    const CopyPath path = best_after_pause().path;
+    by_several += path == CopyPath::window_threads ? 1 : 0;
+    paths().learn(paths().expectation(path, kAfterPause),
+                  path == CopyPath::window ? 154e-6 : 163e-6);
+  }
+  EXPECT_LE(by_several, 4);
+}
+
 TEST_F(DevicePathsTest, AnotherProfileBeginsAnew) {
   const Profile profile = profile_with_pauses({{CopyPath::driver, 15e-6, 10e-6}});
   use(profile);

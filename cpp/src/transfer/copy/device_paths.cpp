@@ -34,8 +34,10 @@ constexpr float kLearned = 0.25F;
 constexpr float kMaxShare = 3;
 // Nor does it count for more than so many times what the copies before it took.
 constexpr float kMaxStep = 2;
-// The shares of paths that aren't taken return to 1, so that they are tried again some time.
-constexpr float kForgotten = 1.0F / 64;
+// The shares of paths that aren't taken follow that of the one that is: what a program's pauses cost
+// depends most on the program and the host. So a path that was slow once is tried again some time,
+// and none is taken only because nothing was learned of it.
+constexpr float kFollowed = 1.0F / 64;
 // Where a pause costs less than this, copies tell nothing about it.
 constexpr double kLeastPauseSeconds = 1e-6;
 
@@ -228,13 +230,15 @@ Expectation DevicePaths::expectation(const Profile& profile, CopyPath path,
                                            bool is_try) noexcept {
   const double more = seconds - expected.back_to_back_seconds;
   const float seen = std::clamp(static_cast<float>(more / expected.pause_seconds), 0.0F, kMaxShare);
+  std::atomic<float>& taken = pause_shares_[way_of(expected.path, expected.crossing)];
+  const float before = taken.load(std::memory_order_relaxed);
+  const float now = before + learned_of(is_try, seen < before) * (seen - before);
   for (const CopyPath path : kAllPaths) {
-    std::atomic<float>& share = pause_shares_[way_of(path, expected.crossing)];
-    const float before = share.load(std::memory_order_relaxed);
-    const float change = path == expected.path ? learned_of(is_try, seen < before) * (seen - before)
-                                               : kForgotten * (1 - before);
-    share.store(before + change, std::memory_order_relaxed);
+    std::atomic<float>& other = pause_shares_[way_of(path, expected.crossing)];
+    const float share = other.load(std::memory_order_relaxed);
+    other.store(share + kFollowed * (now - share), std::memory_order_relaxed);
   }
+  taken.store(now, std::memory_order_relaxed);
 }
 
 Choice DevicePaths::best(const Crossing& crossing, bool without_windows) const {
