@@ -17,7 +17,8 @@
 // growth     200                      percent: growth
 // long_up_growth 135                  percent: long_upload_growth
 // long_down_growth 150                percent: long_download_growth
-// stores     best                     best, plain, streaming, demoted: of an upload
+// stores     best                     best, plain, fetched, streaming, demoted: of an upload
+// resting_mib 128                     min_resting_bytes
 // streamed_kib 32768                  min_streamed_bytes
 // huge_kib   4096                     min_huge_bytes
 // size_kib   1024,4096,16384,65536,1048576
@@ -65,7 +66,6 @@ using isthmus::transfer::StagingRing;
 
 constexpr std::size_t kKiB = 1024;
 constexpr std::chrono::milliseconds kPause{2};
-constexpr std::size_t kMaxPauseBytes = std::size_t{64} << 20U;  // a longer copy hides a wake-up
 
 double seconds_between(std::int64_t begun_ns, std::int64_t ended_ns) {
   return static_cast<double>(ended_ns - begun_ns) * 1e-9;
@@ -85,6 +85,7 @@ const Options kDefaults{{"threads", {"8", "10", "12", "15"}},
                         {"long_up_growth", {"135"}},
                         {"long_down_growth", {"150"}},
                         {"stores", {"best"}},
+                        {"resting_mib", {"128"}},
                         {"streamed_kib", {"32768"}},
                         {"huge_kib", {"4096"}},
                         {"size_kib", {"1024", "4096", "16384", "65536", "1048576"}},
@@ -105,6 +106,7 @@ void vary_marks(std::vector<RingSettings>& all, const std::vector<std::string>& 
 
 constexpr std::pair<const char*, SlotStores> kStores[] = {{"best", SlotStores::best},
                                                           {"plain", SlotStores::plain},
+                                                          {"fetched", SlotStores::fetched},
                                                           {"streaming", SlotStores::streaming},
                                                           {"demoted", SlotStores::demoted}};
 
@@ -153,6 +155,8 @@ std::vector<RingSettings> settings_of(const Options& options) {
        [](auto& one, std::size_t n) { one.long_upload_growth = static_cast<double>(n) / 100; });
   vary("long_down_growth",
        [](auto& one, std::size_t n) { one.long_download_growth = static_cast<double>(n) / 100; });
+  vary("resting_mib",
+       [](auto& one, std::size_t n) { one.min_resting_bytes = n * kKiB * kKiB; });
   vary_marks(all, options.at("marks"));
   vary_stores(all, options.at("stores"));
   std::erase_if(all, [](const auto& one) { return one.first_bytes > one.slot_bytes; });
@@ -285,6 +289,7 @@ void Bench::add_ring(RingSettings settings) {
       .add("long_upload_growth", settings.long_upload_growth)
       .add("long_download_growth", settings.long_download_growth)
       .add("stores", name_of(settings.stores))
+      .add("resting_bytes", settings.min_resting_bytes)
       .add("streamed_bytes", settings.min_streamed_bytes)
       .add("huge_bytes", settings.min_huge_bytes);
   subjects_.push_back({about,
@@ -360,7 +365,6 @@ void run(const Options& options) {
   std::vector<Row> rows;
   for (const std::size_t size_kib : numbers(options, "size_kib")) {
     for (const std::string& condition : options.at("conditions")) {
-      if (condition == "pause" && size_kib * kKiB > kMaxPauseBytes) continue;
       for (const std::string& direction : options.at("directions")) {
         const bool up = direction == "h2d";
         if (up && condition == "fresh") continue;

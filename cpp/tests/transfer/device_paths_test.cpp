@@ -334,7 +334,8 @@ TEST_F(DevicePathsTest, APathThatOnceWasSlowIsTriedAgain) {
 }
 
 TEST_F(DevicePathsTest, WherePausesCostMoreAPathIsNotTakenOnlyBecauseItWasNotTried) {
-  use(profile_with_pauses({{CopyPath::window, 85e-6, 23e-6}, {CopyPath::window_threads, 67e-6, 32e-6}}));
+  use(profile_with_pauses(
+      {{CopyPath::window, 85e-6, 23e-6}, {CopyPath::window_threads, 67e-6, 32e-6}}));
   // Pauses cost three times what the profile says, here and now, by each path.
   int by_several = 0;
   for (int i = 0; i < 500; ++i) {

@@ -88,7 +88,7 @@ private:
 TEST_F(StagingFilesTest, ATruncatedSourceWhoseKindIsUnknownIsAUsageErrorToo) {
   const MappedFile file(pattern(kBytes, 1));
   file.truncate(kBytes / 2);
-  const MemorySource source(file.data(), Backing::unknown);
+  const MemorySource source(file.data(), Backing::unknown, SlotFilling{});
   StagingRing ring(retained(), small_settings(kNumThreads));
   const std::string message =
       message_of<UsageError>([&] { ring.upload(device_, InSlots(source), kBytes, order_); });

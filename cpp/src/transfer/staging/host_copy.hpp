@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 
 namespace isthmus::transfer {
 
@@ -9,12 +10,25 @@ namespace isthmus::transfer {
 enum class SlotStores {
   best,       ///< the best for this CPU
   plain,      ///< leaves the bytes in the core's own caches
+  fetched,    ///< as plain, with lines of both ends fetched ahead
   streaming,  ///< past the caches
-  demoted,    ///< out of the core's own caches, into the cache that all cores and devices share
+  demoted,    ///< fetched, and then out of the core's own caches, into the one that all cores and
+              ///< devices share
+};
+
+/// How the slots of one upload are filled.
+struct SlotFilling {
+  SlotStores first = SlotStores::plain;
+  std::size_t first_bytes = std::numeric_limits<std::size_t>::max();  ///< how many of the upload
+  SlotStores rest = SlotStores::plain;
+
+  SlotStores at(std::size_t offset_bytes) const noexcept {
+    return offset_bytes < first_bytes ? first : rest;
+  }
 };
 
 /// True if the CPU has AVX-512 and CLDEMOTE, a hint to move a line from the core's own caches to
-/// the shared one: Intel's servers since Sapphire Rapids.
+/// the shared one: Intel's servers since Sapphire Rapids. Lines are fetched ahead there, too.
 bool can_demote() noexcept;
 
 /// Copies. What the CPU doesn't support, and `best`, is treated as plain. Complete when it returns,

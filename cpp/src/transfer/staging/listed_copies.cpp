@@ -72,12 +72,12 @@ void StagingRing::upload(std::span<const LinkPiece> pieces, CUstream stream, Upl
   const std::size_t size_bytes = bytes_of(pieces);
   const int num_threads = pool_->upload_threads(size_bytes);
   const auto turn = pool_->take_turn(num_threads);
-  const SlotStores stores = pool_->upload_stores(size_bytes, num_threads);
+  const SlotFilling filling = pool_->upload_filling(size_bytes, num_threads);
   std::deque<ListedSource> sources;
   StagedRanges ranges(pieces.front().device);
   for (const LinkPiece& piece : pieces) {
     const ListedSource& source = sources.emplace_back(piece.host, piece.size_bytes, pool_->backing,
-                                                      stores, ranges.size_bytes());
+                                                      filling, ranges.size_bytes());
     ranges.add({piece.device, piece.size_bytes, &source}, piece.device, kLineBytes);
   }
   pool_->upload(ranges, pieces.front().device, num_threads, stream, end);

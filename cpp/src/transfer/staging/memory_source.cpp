@@ -14,9 +14,6 @@ namespace {
 // A disk of 10 GB/s delivers this in 6 ms: more than its latency, and too little to fill a cgroup.
 constexpr std::size_t kReadAheadBytes = std::size_t{64} << 20U;
 
-// More than the cores' own caches hold.
-constexpr std::size_t kStreamedBytes = std::size_t{32} << 20U;
-
 [[noreturn]] void throw_shorter(std::size_t offset_bytes) {
   throw UsageError("the source can't be read at byte " + std::to_string(offset_bytes) +
                    ": the mapped file has become shorter");
@@ -28,16 +25,7 @@ void MemorySource::fill(std::byte* place, std::size_t offset_bytes, std::size_t 
   const std::byte* const first = memory_ + offset_bytes;
   const std::size_t last = size_bytes - 1;
   if (backing_ == Backing::unknown && !readable(first + last)) throw_shorter(offset_bytes + last);
-  copy_by(stores_for(offset_bytes), place, first, size_bytes);
-}
-
-/// The device reads lines that are modified in the cores' own caches at less than half its speed: 4
-/// MiB in 192 us rather than 85 on an H100. But storing past the caches costs memory one more
-/// transfer per byte, and a long copy's slots don't stay in the cores' caches anyway. Source:
-/// benchmarks/transfer/README.md.
-SlotStores MemorySource::stores_for(std::size_t offset_bytes) const noexcept {
-  if (stores_ != SlotStores::best) return stores_;
-  return begin_ + offset_bytes < kStreamedBytes ? SlotStores::streaming : SlotStores::plain;
+  copy_by(filling_.at(begin_ + offset_bytes), place, first, size_bytes);
 }
 
 void MappedFileSource::fill(std::byte* place, std::size_t offset_bytes,
@@ -55,7 +43,7 @@ void ListedSource::fill(std::byte* place, std::size_t offset_bytes, std::size_t 
   const Backing backing = backing_.get();
   if (backing == Backing::file)
     return MappedFileSource(memory_, size_bytes_).fill(place, offset_bytes, size_bytes);
-  MemorySource(memory_, backing, stores_, begin_).fill(place, offset_bytes, size_bytes);
+  MemorySource(memory_, backing, filling_, begin_).fill(place, offset_bytes, size_bytes);
 }
 
 }  // namespace isthmus::transfer

@@ -10,21 +10,18 @@ namespace isthmus::transfer {
 /// Memory that can't vanish: it isn't a mapped file, or that is unknown.
 class MemorySource final : public PartSource {
 public:
-  /// stores      best: what suits a copy by few threads
   /// begin       how much of the copy comes before this memory
-  MemorySource(const std::byte* memory, Backing backing, SlotStores stores = SlotStores::best,
+  MemorySource(const std::byte* memory, Backing backing, const SlotFilling& filling,
                std::size_t begin = 0) noexcept
-      : memory_(memory), backing_(backing), stores_(stores), begin_(begin) {}
+      : memory_(memory), backing_(backing), filling_(filling), begin_(begin) {}
 
   /// Throws      UsageError if the kernel says in time that the last byte can't be read.
   void fill(std::byte* place, std::size_t offset_bytes, std::size_t size_bytes) const override;
 
 private:
-  SlotStores stores_for(std::size_t offset_bytes) const noexcept;
-
   const std::byte* memory_;
   Backing backing_;
-  SlotStores stores_;
+  SlotFilling filling_;
   std::size_t begin_;
 };
 
@@ -47,11 +44,11 @@ class ListedSource final : public PartSource {
 public:
   /// begin       how much of the list comes before this memory
   ListedSource(const std::byte* memory, std::size_t size_bytes, const MemoryBacking& asking,
-               SlotStores stores, std::size_t begin) noexcept
+               const SlotFilling& filling, std::size_t begin) noexcept
       : memory_(memory),
         size_bytes_(size_bytes),
         backing_(asking, memory, size_bytes),
-        stores_(stores),
+        filling_(filling),
         begin_(begin) {}
 
   /// Throws      as MemorySource or MappedFileSource.
@@ -61,7 +58,7 @@ private:
   const std::byte* memory_;
   std::size_t size_bytes_;
   LateBacking backing_;
-  SlotStores stores_;
+  SlotFilling filling_;
   std::size_t begin_;
 };
 

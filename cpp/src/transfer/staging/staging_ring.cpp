@@ -62,6 +62,7 @@ void StagingRing::WorkerPool::upload(const StagedRanges& ranges, std::size_t add
   StagingJob job(plan, ranges);
   job.completes = !staged;
   job.sleeps = size_bytes >= settings.min_sleeping_bytes;
+  job.keeps_awake = size_bytes < settings.min_resting_bytes;
   // Consecutive staged copies use slots of one size, or the second would wait for the first.
   copy(job, num_threads, staged ? settings.slot_bytes : limits.max_bytes, stream);
 }
@@ -82,7 +83,7 @@ void StagingRing::WorkerPool::upload_one(const OneDevice& target, const std::byt
   const int num_threads = upload_threads(size_bytes);
   const auto turn = take_turn(num_threads);
   const Backing found = backing.of(source, size_bytes);
-  const MemorySource memory(source, found, upload_stores(size_bytes, num_threads));
+  const MemorySource memory(source, found, upload_filling(size_bytes, num_threads));
   const MappedFileSource file(source, size_bytes);
   const bool is_file = found == Backing::file;
   const StagedRanges one(

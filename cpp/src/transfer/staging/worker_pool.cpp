@@ -38,6 +38,8 @@ constexpr int kMaxMiddleThreads = 5;
 // Shorter copies aren't demoted: there the link waits for the threads to wake, and streaming is as
 // fast.
 constexpr std::size_t kMinDemotedBytes = std::size_t{32} << 20U;
+// More than the cores' own caches hold.
+constexpr std::size_t kStreamedBytes = std::size_t{32} << 20U;
 // A thread is woken for at least so many parts: fewer take less time than waking it.
 constexpr std::size_t kMinParts = 2;
 // Of a download, whose threads wait for the link most of the time: 1 MiB takes 87 us by two threads,
@@ -172,12 +174,18 @@ void StagingRing::WorkerPool::use_threads(const RingThreads& threads) noexcept {
   max_download_threads_.store(within(threads.download, max_threads), std::memory_order_relaxed);
 }
 
-/// Demoting needs more thread time than streaming does.
-SlotStores StagingRing::WorkerPool::upload_stores(std::size_t size_bytes,
-                                                  int num_threads) const noexcept {
-  const bool demoted = settings.stores == SlotStores::best && can_demote() &&
-                       size_bytes >= kMinDemotedBytes && num_threads >= kMinDemotingThreads;
-  return demoted ? SlotStores::demoted : settings.stores;
+/// The device reads lines that are modified in the cores' own caches at less than half its speed: 4
+/// MiB in 192 us rather than 85 on an H100. But storing past the caches costs memory one more
+/// transfer per byte, and demoting needs more thread time. Of a long copy by few threads, slots don't
+/// stay in the cores' own caches anyway. Source: benchmarks/transfer/README.md.
+SlotFilling StagingRing::WorkerPool::upload_filling(std::size_t size_bytes,
+                                                    int num_threads) const noexcept {
+  using enum SlotStores;
+  if (settings.stores != best) return {.first = settings.stores, .rest = settings.stores};
+  const bool demotes =
+      can_demote() && size_bytes >= kMinDemotedBytes && num_threads >= kMinDemotingThreads;
+  if (demotes) return {.first = demoted, .rest = demoted};
+  return {streaming, kStreamedBytes, fetched};
 }
 
 /// The longest piece of a copy with this many pieces: a power of two, so that slots of one size
@@ -315,7 +323,7 @@ void StagingRing::WorkerPool::post(StagingJob& job, std::size_t num_helpers) noe
 
 void StagingRing::WorkerPool::work_together(StagingJob& job, std::size_t num_threads) noexcept {
   const std::size_t num_helpers = num_threads - 1;
-  copying_.store(true, std::memory_order_relaxed);
+  copying_.store(job.keeps_awake, std::memory_order_relaxed);
   // The others wake while the first piece crosses.
   slots_->fetch_first(job);
   post(job, num_helpers);

@@ -44,7 +44,7 @@ public:
   int num_threads() const noexcept;
   void use_threads(const RingThreads& threads) noexcept;
   /// How an upload fills its slots.
-  SlotStores upload_stores(std::size_t size_bytes, int num_threads) const noexcept;
+  SlotFilling upload_filling(std::size_t size_bytes, int num_threads) const noexcept;
   /// How a copy is cut into pieces.
   PlanLimits upload_limits(std::size_t size_bytes) const noexcept;
   PlanLimits download_limits(std::size_t size_bytes, std::size_t grain_bytes) const noexcept;
