@@ -4,12 +4,14 @@
 #include <memory>
 #include <random>
 #include <stdexcept>
+#include <thread>
 
 #include <isthmus/errors.hpp>
 
 #include "driver/child_process.hpp"
 #include "host/cpu/cores.hpp"
 #include "host/system/text_file.hpp"
+#include "transfer/staging/copy_moments.hpp"
 #include "transfer/staging/slot_filler.hpp"
 #include "transfer/staging_under_test.hpp"
 
@@ -136,6 +138,33 @@ TEST_F(StagingThreadsTest, NothingRunsWhenIdleAndSleepersWakeAgain) {
     const Bytes busy = pattern(4 * kMiB, 1);
     return switches() == before && busy.size() == 4 * kMiB;
   })) << "idle threads wake up";
+}
+
+/// Its bytes are in the slots, and the link takes none of them until the gate opens.
+TEST_F(StagingThreadsTest, ThreadsThatAreDoneWithACopyAfterAPauseSleepBeforeItEnds) {
+  if (!driver().has(symbol::stream_wait_value32)) GTEST_SKIP() << "no stream memory operations";
+  CopyMoments moments;
+  RingSettings settings = small_settings(kNumThreads);
+  settings.moments = &moments;
+  StagingRing ring(retained(), settings);
+  const Bytes sent = pattern(64 * kKiB, 2);
+  ring.upload(device_, bytes_of(sent), sent.size(), order_);
+  const std::int64_t num_pieces = moments.num_pieces();
+  moments.clear();
+  ASSERT_TRUE(eventually([] { return all_asleep(kNumThreads - 1); }));
+  contract::Gate held = gate();
+  held.hold(order_);
+  std::atomic<bool> ended{false};
+  std::thread copy([&] {
+    ring.upload(device_, bytes_of(sent), sent.size(), order_);
+    ended = true;
+  });
+  EXPECT_TRUE(eventually([&] { return moments.num_pieces() == num_pieces; }));
+  EXPECT_TRUE(eventually([] { return all_asleep(kNumThreads - 1); }));
+  EXPECT_FALSE(ended);
+  held.open();
+  copy.join();
+  EXPECT_EQ(on_device(device_, sent.size()), sent);
 }
 
 /// Holds each piece until `num_expected` are held.

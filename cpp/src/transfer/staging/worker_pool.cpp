@@ -236,6 +236,7 @@ std::size_t StagingRing::WorkerPool::filler_bytes() const noexcept {
 std::unique_lock<std::mutex> StagingRing::WorkerPool::take_turn(int num_threads) {
   require_own_process();
   std::unique_lock turn(busy_);
+  found_asleep_ = workers_.empty() || workers_.front()->asleep();
   const auto num_helpers = std::min(static_cast<std::size_t>(num_threads) - 1, workers_.size());
   const std::size_t num_first = std::min(num_helpers, kMaxWokenByCaller);
   for (std::size_t i = 0; i < num_first; ++i) workers_[i]->wake();
@@ -323,7 +324,7 @@ void StagingRing::WorkerPool::post(StagingJob& job, std::size_t num_helpers) noe
 
 void StagingRing::WorkerPool::work_together(StagingJob& job, std::size_t num_threads) noexcept {
   const std::size_t num_helpers = num_threads - 1;
-  copying_.store(job.keeps_awake, std::memory_order_relaxed);
+  copying_.store(job.keeps_awake && !found_asleep_, std::memory_order_relaxed);
   // The others wake while the first piece crosses.
   slots_->fetch_first(job);
   post(job, num_helpers);

@@ -113,8 +113,10 @@ private:
   std::mutex busy_;
   std::unique_ptr<Event> begin_;
   std::unique_ptr<StagingSlots> slots_;
-  /// A worker whose part ends before the copy does stays awake for the next copy.
+  /// A worker whose part ends before the copy does stays awake for the next copy, if this one followed
+  /// another.
   std::atomic<bool> copying_{false};
+  bool found_asleep_ = true;  ///< the copy whose turn it is comes after a pause
   std::vector<std::unique_ptr<RingWorker>> workers_;  // must end before the slots that they use
 };
 
