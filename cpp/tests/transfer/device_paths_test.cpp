@@ -347,6 +347,15 @@ TEST_F(DevicePathsTest, WherePausesCostMoreAPathIsNotTakenOnlyBecauseItWasNotTri
   EXPECT_LE(by_several, 4);
 }
 
+TEST_F(DevicePathsTest, APathThatPausesCostLittleTellsNothingOfOthers) {
+  use(profile_with_pauses({{CopyPath::driver, 40e-6, 2e-6}, {CopyPath::window, 10e-6, 30e-6}}));
+  // 6 us more than the profile says are three times what a pause costs this path.
+  for (int i = 0; i < 500; ++i)
+    paths().learn(paths().expectation(CopyPath::driver, kAfterPause), 46e-6);
+  EXPECT_DOUBLE_EQ(paths().seconds(CopyPath::window, kAfterPause), 40e-6);
+  EXPECT_EQ(best_after_pause().path, CopyPath::window);
+}
+
 TEST_F(DevicePathsTest, AnotherProfileBeginsAnew) {
   const Profile profile = profile_with_pauses({{CopyPath::driver, 15e-6, 10e-6}});
   use(profile);

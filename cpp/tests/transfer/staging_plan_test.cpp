@@ -154,6 +154,13 @@ TEST(HostCopyTest, EveryWayCopiesEverySizeAndAlignmentAndNothingElse) {
   }
 }
 
+TEST(SlotFillingTest, TheFirstBytesOfAnUploadMayBeFilledInAnotherWay) {
+  const SlotFilling filling{SlotStores::streaming, 100, SlotStores::fetched};
+  EXPECT_EQ(filling.at(0), SlotStores::streaming);
+  EXPECT_EQ(filling.at(99), SlotStores::streaming);
+  EXPECT_EQ(filling.at(100), SlotStores::fetched);
+}
+
 const std::byte* address(std::uintptr_t value) { return reinterpret_cast<const std::byte*>(value); }
 
 TEST(MemoryBackingTest, TheListOfMappingsTellsFilesFromMemory) {

@@ -1,5 +1,7 @@
 // The threads of a ring: shared by many callers, asleep when idle, missing in children.
 #include <atomic>
+#include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <random>
@@ -140,9 +142,33 @@ TEST_F(StagingThreadsTest, NothingRunsWhenIdleAndSleepersWakeAgain) {
   })) << "idle threads wake up";
 }
 
-/// Its bytes are in the slots, and the link takes none of them until the gate opens.
-TEST_F(StagingThreadsTest, ThreadsThatAreDoneWithACopyAfterAPauseSleepBeforeItEnds) {
+/// While it exists, rings that are made have threads that spin for so long.
+class SpinTime {
+public:
+  explicit SpinTime(std::chrono::microseconds time) {
+    setenv(kName, std::to_string(time.count()).c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+  }
+  ~SpinTime() { unsetenv(kName); }  // NOLINT(concurrency-mt-unsafe)
+  SpinTime(const SpinTime&) = delete;
+  SpinTime& operator=(const SpinTime&) = delete;
+
+private:
+  static constexpr const char* kName = "ISTHMUS_SPIN_US";
+};
+
+/// Occupies this thread.
+void pass(std::chrono::nanoseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
+/// All bytes of a copy are in the slots, and the link takes none of them until the gate opens. So the
+/// threads are done long before the copy ends.
+TEST_F(StagingThreadsTest, ThatAreDoneSleepBeforeTheCopyEndsUnlessItFollowsAnother) {
   if (!driver().has(symbol::stream_wait_value32)) GTEST_SKIP() << "no stream memory operations";
+  constexpr std::chrono::milliseconds kSpins{200};
+  const SpinTime spin_time(kSpins);
   CopyMoments moments;
   RingSettings settings = small_settings(kNumThreads);
   settings.moments = &moments;
@@ -151,19 +177,24 @@ TEST_F(StagingThreadsTest, ThreadsThatAreDoneWithACopyAfterAPauseSleepBeforeItEn
   ring.upload(device_, bytes_of(sent), sent.size(), order_);
   const std::int64_t num_pieces = moments.num_pieces();
   moments.clear();
-  ASSERT_TRUE(eventually([] { return all_asleep(kNumThreads - 1); }));
+  pass(kSpins);
+  const CUstream second = stream();
   contract::Gate held = gate();
+  contract::Gate held_again = gate();
   held.hold(order_);
-  std::atomic<bool> ended{false};
-  std::thread copy([&] {
+  held_again.hold(second);
+  std::thread copies([&] {
     ring.upload(device_, bytes_of(sent), sent.size(), order_);
-    ended = true;
+    ring.upload(device_, bytes_of(sent), sent.size(), second);
   });
   EXPECT_TRUE(eventually([&] { return moments.num_pieces() == num_pieces; }));
-  EXPECT_TRUE(eventually([] { return all_asleep(kNumThreads - 1); }));
-  EXPECT_FALSE(ended);
+  EXPECT_TRUE(eventually([] { return all_asleep(kNumThreads - 1); })) << "the first after a pause";
   held.open();
-  copy.join();
+  EXPECT_TRUE(eventually([&] { return moments.num_pieces() == 2 * num_pieces; }));
+  pass(2 * kSpins);
+  EXPECT_FALSE(all_asleep(kNumThreads - 1)) << "the next copy may follow at once, too";
+  held_again.open();
+  copies.join();
   EXPECT_EQ(on_device(device_, sent.size()), sent);
 }
 

@@ -35,9 +35,11 @@ constexpr float kMaxShare = 3;
 // Nor does it count for more than so many times what the copies before it took.
 constexpr float kMaxStep = 2;
 // The shares of paths that aren't taken follow that of the one that is: what a program's pauses cost
-// depends most on the program and the host. So a path that was slow once is tried again some time,
-// and none is taken only because nothing was learned of it.
+// depends most on the program and the host. So a path that was slow once where others weren't is tried
+// again some time, and none is taken only because nothing was learned of it.
 constexpr float kFollowed = 1.0F / 64;
+// Where a pause costs less than this, its share is too uncertain for others: these return to 1 then.
+constexpr double kLeastFollowedSeconds = 10e-6;
 // Where a pause costs less than this, copies tell nothing about it.
 constexpr double kLeastPauseSeconds = 1e-6;
 
@@ -233,12 +235,14 @@ Expectation DevicePaths::expectation(const Profile& profile, CopyPath path,
   std::atomic<float>& taken = pause_shares_[way_of(expected.path, expected.crossing)];
   const float before = taken.load(std::memory_order_relaxed);
   const float now = before + learned_of(is_try, seen < before) * (seen - before);
+  taken.store(now, std::memory_order_relaxed);
+  const float followed = expected.pause_seconds < kLeastFollowedSeconds ? 1 : now;
   for (const CopyPath path : kAllPaths) {
+    if (path == expected.path) continue;
     std::atomic<float>& other = pause_shares_[way_of(path, expected.crossing)];
     const float share = other.load(std::memory_order_relaxed);
-    other.store(share + kFollowed * (now - share), std::memory_order_relaxed);
+    other.store(share + kFollowed * (followed - share), std::memory_order_relaxed);
   }
-  taken.store(now, std::memory_order_relaxed);
 }
 
 Choice DevicePaths::best(const Crossing& crossing, bool without_windows) const {
@@ -271,7 +275,7 @@ bool DevicePaths::is_driver_to_be_tried(CopyPath best, const Crossing& crossing)
                            ? pause_seconds(by_best) / by_best.pause_seconds
                            : 1;
   const double least_seconds = by_driver.back_to_back_seconds +
-                               share * std::min(pause_seconds(by_driver), by_driver.pause_seconds);
+                               std::min(pause_seconds(by_driver), share * by_driver.pause_seconds);
   if (least_seconds > kMaxTriedTimes * seconds(by_best)) return false;
   std::atomic<unsigned>& num_untried = num_untried_[way_of(CopyPath::driver, crossing)];
   return num_untried.fetch_add(1, std::memory_order_relaxed) % kTriedEvery == 1;

@@ -106,7 +106,7 @@ struct Crossing {
   MemoryKind host_kind = MemoryKind::pageable;
   std::size_t size_bytes = 0;
   bool after_pause = false;  ///< CopyPauses: helper threads sleep, and caches are cold
-  /// Without a pause: the threads that would share a window sleep nevertheless.
+  /// Not after a pause, and yet the threads that share a window sleep.
   bool finds_threads_asleep = false;
 };
 

@@ -19,7 +19,7 @@ enum class SlotStores {
 /// How the slots of one upload are filled.
 struct SlotFilling {
   SlotStores first = SlotStores::plain;
-  std::size_t first_bytes = std::numeric_limits<std::size_t>::max();  ///< how many of the upload
+  std::size_t first_bytes = std::numeric_limits<std::size_t>::max();  ///< that are filled so
   SlotStores rest = SlotStores::plain;
 
   SlotStores at(std::size_t offset_bytes) const noexcept {
@@ -28,7 +28,7 @@ struct SlotFilling {
 };
 
 /// True if the CPU has AVX-512 and CLDEMOTE, a hint to move a line from the core's own caches to
-/// the shared one: Intel's servers since Sapphire Rapids. Lines are fetched ahead there, too.
+/// the shared one: Intel's servers since Sapphire Rapids. SlotStores::fetched was measured there only.
 bool can_demote() noexcept;
 
 /// Copies. What the CPU doesn't support, and `best`, is treated as plain. Complete when it returns,

@@ -29,6 +29,8 @@ struct RingPart {
 
 /// Slots and threads are made when a copy first needs them.
 struct StagingRing::WorkerPool {
+  using Clock = std::chrono::steady_clock;
+
 public:
   WorkerPool(const Context& context, const RingSettings& settings);
 
@@ -114,9 +116,11 @@ private:
   std::unique_ptr<Event> begin_;
   std::unique_ptr<StagingSlots> slots_;
   /// A worker whose part ends before the copy does stays awake for the next copy, if this one followed
-  /// another.
+  /// another. Whether it found workers awake tells nothing: those of the former copy may have been done
+  /// long before it ended.
   std::atomic<bool> copying_{false};
-  bool found_asleep_ = true;  ///< the copy whose turn it is comes after a pause
+  Clock::time_point ended_;                           ///< of the last copy
+  bool follows_ = false;                              ///< the copy whose turn it is follows another
   std::vector<std::unique_ptr<RingWorker>> workers_;  // must end before the slots that they use
 };
 
