@@ -18,6 +18,7 @@ from isthmus.doctor.check_host import (
     check_huge_pages,
     check_memlock,
     check_memory,
+    check_stolen_time,
     check_virtualization,
 )
 from isthmus.doctor.check_link import check_bar1, check_link
@@ -161,6 +162,9 @@ def _software_checks(sources: Sources, driver: Driver | None, gpus: list[Gpu]) -
 
 def _host_checks(host: Host) -> Iterator[Check]:
     yield check_cores(host)
+    stolen = check_stolen_time(host)
+    if stolen is not None:
+        yield stolen
     yield check_memory(host)
     yield check_huge_pages(host)
     yield check_memlock(host)

@@ -4,6 +4,8 @@ from isthmus.doctor.facts import Host, HugePagePool, IommuGroup, NvidiaHardware
 from isthmus.doctor.sources import HostFunctions, Sources, read_text
 
 _CLOCK_SOURCE = "sys/devices/system/clocksource/clocksource0/current_clocksource"
+# How many numbers of a line of /proc/stat there are up to the stolen time, with it.
+_STEAL = 8
 _NVIDIA_VENDOR = "0x10de"
 # Display controllers, VGA and 3D alike. Source: PCI-SIG, PCI Code and ID Assignment Specification
 _DISPLAY_CLASS = "0x03"
@@ -40,7 +42,24 @@ def read_host(sources: Sources) -> Host:
         system_vendor=virtual.system_vendor,
         product_name=virtual.product_name,
         container=virtual.container,
+        stolen_share=_stolen_share(sources),
     )
+
+
+def _stolen_share(sources: Sources) -> float | None:
+    """
+    Read the first line of /proc/stat, "cpu  USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL ...".
+
+    Source: the kernel's Documentation/filesystems/proc.rst
+    """
+    text = read_text(sources.root / "proc/stat") or ""
+    words = text.split("\n", 1)[0].split()
+    if len(words) <= _STEAL or words[0] != "cpu" or not all(map(str.isdigit, words[1:])):
+        return None
+    ticks = [int(word) for word in words[1:]]
+    user, nice, system, _idle, _iowait, irq, softirq, steal = ticks[:_STEAL]
+    wanted = user + nice + system + irq + softirq + steal
+    return steal / wanted if wanted > 0 else None
 
 
 def read_hardware(sources: Sources) -> NvidiaHardware:

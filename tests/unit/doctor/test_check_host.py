@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+import pytest
+
 from isthmus.doctor.check import Status
 from isthmus.doctor.check_host import (
     check_clock,
@@ -8,6 +10,7 @@ from isthmus.doctor.check_host import (
     check_huge_pages,
     check_memlock,
     check_memory,
+    check_stolen_time,
     check_virtualization,
 )
 from isthmus.doctor.facts import Host, HugePagePool
@@ -95,6 +98,19 @@ def test_a_cpu_without_vector_copies_is_a_note(host: Host) -> None:
     assert "erms" in check.finding
     nothing = check_copy_instructions(replace(host, copy_instructions=[]))
     assert "nothing found" in nothing.finding
+
+
+def test_cores_that_others_take_are_a_note(host: Host) -> None:
+    check = check_stolen_time(replace(host, stolen_share=0.0234))
+    assert check is not None
+    assert check.status == Status.NOTE
+    assert check.finding == "others took 2.3% of the CPU time that this machine wanted since boot"
+    assert check.facts == {"stolen_share": 0.0234}
+
+
+@pytest.mark.parametrize("share", [None, 0.0, 0.009])
+def test_little_stolen_time_is_not_worth_a_line(host: Host, share: float | None) -> None:
+    assert check_stolen_time(replace(host, stolen_share=share)) is None
 
 
 def test_a_cheap_clock_is_ok(host: Host) -> None:

@@ -34,6 +34,30 @@ def test_the_clock_source_is_the_kernels(sources: Sources) -> None:
     assert read_host(sources).clock_source == "kvm-clock"
 
 
+def test_the_stolen_share_is_of_the_time_that_the_machine_wanted(sources: Sources) -> None:
+    lines = "cpu  700 10 200 99999 888 5 5 80 7 7\ncpu0 1 1 1 1 1 1 1 1 1 1\n"
+    write(sources.root, "proc/stat", lines)
+    assert read_host(sources).stolen_share == 80 / 1000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "cpu\n",
+        "cpu  0 0 0 0 0 0 0 0 0 0\n",
+        "cpu  1 2 3 4 5 6 7\n",
+        "cpu  1 2 3 4 5 6 7 x\n",
+        "intr 1 2 3 4 5 6 7 8\n",
+    ],
+)
+def test_a_kernel_that_does_not_say_what_was_stolen_leaves_it_unknown(
+    sources: Sources, text: str
+) -> None:
+    write(sources.root, "proc/stat", text)
+    assert read_host(sources).stolen_share is None
+
+
 def test_nvidia_gpus_are_found_on_the_bus_and_other_devices_left_out(sources: Sources) -> None:
     devices = {
         "0000:ab:00.0": ("0x10de", "0x030200"),  # a GPU without a display
