@@ -50,7 +50,7 @@ def _stolen_share(sources: Sources) -> float | None:
     """
     Read the first line of /proc/stat, "cpu  USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL ...".
 
-    Source: the kernel's Documentation/filesystems/proc.rst
+    Source: https://docs.kernel.org/filesystems/proc.html
     """
     text = read_text(sources.root / "proc/stat") or ""
     words = text.split("\n", 1)[0].split()
