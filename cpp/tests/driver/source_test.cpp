@@ -1,5 +1,4 @@
 // How the driver is chosen: the argument, then ISTHMUS_DRIVER, then the system's.
-#include <cstdlib>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -7,52 +6,38 @@
 
 #include "driver/driver.hpp"
 #include "driver/locate.hpp"
+#include "environment_variable.hpp"
 #include "messages.hpp"
 
 namespace isthmus {
 namespace {
 
-/// Sets ISTHMUS_DRIVER during a test.
-class DriverWish {
-public:
-  explicit DriverWish(const char* value) {
-    const char* before = std::getenv(kName);
-    if (before != nullptr) before_ = before;
-    had_value_ = before != nullptr;
-    value != nullptr ? setenv(kName, value, 1) : unsetenv(kName);
-  }
-  ~DriverWish() { had_value_ ? setenv(kName, before_.c_str(), 1) : unsetenv(kName); }
-  DriverWish(const DriverWish&) = delete;
-  DriverWish& operator=(const DriverWish&) = delete;
+using test::EnvironmentVariable;
 
-private:
-  static constexpr const char* kName = "ISTHMUS_DRIVER";
-  std::string before_;
-  bool had_value_;
-};
+constexpr const char* kDriver = "ISTHMUS_DRIVER";
 
 std::string usage_error(const std::string& source) {
   return test::message_of<UsageError>([&] { Driver::open(source); });
 }
 
 TEST(DriverSource, IsTheSystemsDriverByDefault) {
-  const DriverWish unset(nullptr);
+  const EnvironmentVariable unset(kDriver, nullptr);
   EXPECT_EQ(locate_driver("").file, "libcuda.so.1");
   EXPECT_EQ(locate_driver("").profile, "");
 }
 
 TEST(DriverSource, IsTheSystemsDriverWhenTheVariableIsEmpty) {
-  const DriverWish empty("");
+  const EnvironmentVariable empty(kDriver, "");
   EXPECT_EQ(locate_driver("").file, "libcuda.so.1");
 }
 
 TEST(DriverSource, FollowsTheVariable) {
-  const DriverWish wish("emulated:two-gpus");
+  const EnvironmentVariable wish(kDriver, "emulated:two-gpus");
   EXPECT_EQ(locate_driver("").profile, "two-gpus");
 }
 
 TEST(DriverSource, PrefersTheArgumentToTheVariable) {
-  const DriverWish wish("emulated:two-gpus");
+  const EnvironmentVariable wish(kDriver, "emulated:two-gpus");
   EXPECT_EQ(locate_driver("emulated").profile, "small");
   EXPECT_EQ(locate_driver("system").file, "libcuda.so.1");
 }
@@ -71,7 +56,7 @@ TEST(DriverSource, RefusesAFormItDoesNotKnow) {
 }
 
 TEST(DriverSource, RefusesABadValueOfTheVariable) {
-  const DriverWish wish("gpu");
+  const EnvironmentVariable wish(kDriver, "gpu");
   EXPECT_TRUE(test::says(usage_error(""), "'gpu'"));
 }
 

@@ -1,7 +1,6 @@
 // The threads of a ring: shared by many callers, asleep when idle, missing in children.
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <random>
@@ -11,6 +10,7 @@
 #include <isthmus/errors.hpp>
 
 #include "driver/child_process.hpp"
+#include "environment_variable.hpp"
 #include "host/cpu/cores.hpp"
 #include "host/system/text_file.hpp"
 #include "transfer/staging/copy_moments.hpp"
@@ -142,20 +142,6 @@ TEST_F(StagingThreadsTest, NothingRunsWhenIdleAndSleepersWakeAgain) {
   })) << "idle threads wake up";
 }
 
-/// While it exists, rings that are made have threads that spin for so long.
-class SpinTime {
-public:
-  explicit SpinTime(std::chrono::microseconds time) {
-    setenv(kName, std::to_string(time.count()).c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
-  }
-  ~SpinTime() { unsetenv(kName); }  // NOLINT(concurrency-mt-unsafe)
-  SpinTime(const SpinTime&) = delete;
-  SpinTime& operator=(const SpinTime&) = delete;
-
-private:
-  static constexpr const char* kName = "ISTHMUS_SPIN_US";
-};
-
 /// Occupies this thread.
 void pass(std::chrono::nanoseconds time) {
   const auto end = std::chrono::steady_clock::now() + time;
@@ -167,8 +153,8 @@ void pass(std::chrono::nanoseconds time) {
 /// threads are done long before the copy ends.
 TEST_F(StagingThreadsTest, ThatAreDoneSleepBeforeTheCopyEndsUnlessItFollowsAnother) {
   if (!driver().has(symbol::stream_wait_value32)) GTEST_SKIP() << "no stream memory operations";
-  constexpr std::chrono::milliseconds kSpins{200};
-  const SpinTime spin_time(kSpins);
+  constexpr std::chrono::milliseconds kSpins{400};
+  const isthmus::test::EnvironmentVariable spin_time("ISTHMUS_SPIN_US", "400000");
   CopyMoments moments;
   RingSettings settings = small_settings(kNumThreads);
   settings.moments = &moments;

@@ -11,9 +11,9 @@ _SLOW_CLOCK_NS = 200.0
 # How much longer pinning takes without huge pages: 46 against 21 ms/GiB for pages touched before,
 # on an H100 machine with 16 cores, in one run of a prototype.
 _PINNING_WITHOUT_HUGE_PAGES = "about twice as long"
-# On an H100 machine of 16 CPUs others took 0.39 CPUs while 64 MiB were uploaded, half of the time
-# in 4.3 ms or more instead of 1.7. On another they took 0.003.
-# Source: benchmarks/rhythms/README.md.
+# On an H100 machine 64 MiB up took 4.3 ms back to back, instead of 1.7, while 0.39 of its 16 CPUs
+# were stolen; on another 0.01 were. Source: benchmarks/rhythms/README.md. Which share of the time
+# that these machines wanted since boot was stolen isn't known: this limit is a guess.
 _MUCH_STOLEN = 0.01
 # Loads and stores of 16 bytes and more: with any of them, windows move whole lines.
 _LINE_READERS = {"sse4_1", "avx2", "avx512f", "neon", "sve"}
@@ -44,17 +44,18 @@ def check_cores(host: Host) -> Check:
 
 
 def check_stolen_time(host: Host) -> Check | None:
-    """Judge whether other virtual machines take this one's cores."""
+    """Judge whether the hypervisor withholds cores from this virtual machine."""
     share = host.stolen_share
     if share is None or share < _MUCH_STOLEN:
         return None
     return Check(
         name="stolen time",
         status=Status.NOTE,
-        finding=f"others took {share:.1%} of the CPU time that this machine wanted since boot",
+        finding=f"no core for {share:.1%} of the CPU time that this machine wanted since boot",
         advice=(
-            "a copy by several threads ends with the slowest, so staged uploads take two or three "
-            "times as long now and then: have cores of your own, or repeat measurements"
+            "other machines share its cores, or it has a CPU quota. A copy by several threads ends "
+            "with the slowest, so staged uploads take two or three times as long now and then: "
+            "have cores of your own, or repeat measurements"
         ),
         facts={"stolen_share": share},
     )

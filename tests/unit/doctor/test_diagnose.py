@@ -45,6 +45,16 @@ def test_a_machine_with_a_gpu_is_looked_at_from_driver_to_host(sources: Sources)
     assert not diagnosis.has_problem
 
 
+def test_stolen_time_has_a_line_if_there_is_much(sources: Sources) -> None:
+    (sources.root / "proc").mkdir(parents=True, exist_ok=True)
+    (sources.root / "proc/stat").write_text("cpu  50 0 40 900 0 0 0 10 0 0\n")
+    assert names(diagnose(sources))[-len(HOST_CHECKS) - 1 :] == [
+        "cores",
+        "stolen time",
+        *HOST_CHECKS[1:],
+    ]
+
+
 def test_a_link_that_stays_slow_under_load_is_a_problem(
     sources: Sources, nvml: SimpleNamespace
 ) -> None:

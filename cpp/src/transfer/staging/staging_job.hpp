@@ -29,7 +29,6 @@ public:
   const SlotFiller* filler = nullptr;  ///< for an upload whose pieces have one part each
   bool completes = true;               ///< false: an upload may return with copies still running
   bool sleeps = false;                 ///< threads that wait for the link sleep at once
-  bool keeps_awake = true;             ///< threads that are done may wait awake for the next copy
   CopyMoments* moments = nullptr;      ///< null if nobody asks for it
 
   /// Some bytes of a piece, for one thread.

@@ -62,7 +62,6 @@ void StagingRing::WorkerPool::upload(const StagedRanges& ranges, std::size_t add
   StagingJob job(plan, ranges);
   job.completes = !staged;
   job.sleeps = size_bytes >= settings.min_sleeping_bytes;
-  job.keeps_awake = size_bytes < settings.min_resting_bytes;
   // Consecutive staged copies use slots of one size, or the second would wait for the first.
   copy(job, num_threads, staged ? settings.slot_bytes : limits.max_bytes, stream);
 }

@@ -50,10 +50,9 @@ struct RingSettings {
   /// 1.02 of the time, for 0.88 of it. Downloads and files weren't measured. Source:
   /// benchmarks/rhythms/README.md.
   std::size_t min_sleeping_bytes = std::size_t{64} << 20U;
-  /// Threads that are done with an upload of so much memory sleep soon. If shorter ones follow each
-  /// other, they wait awake for the copy's end and for the next copy: they are done up to four slots
-  /// before it. Downloads end with short pieces, so they are as shorter uploads. Source:
-  /// benchmarks/transfer/h100/ring_resting.json.
+  /// Threads that are done with an upload of so much memory sleep soon: they are done up to four slots
+  /// before it, 150 to 480 us. If shorter ones, or downloads, follow each other, they wait awake for the
+  /// copy's end and for the next copy. Source: benchmarks/transfer/README.md.
   std::size_t min_resting_bytes = std::size_t{128} << 20U;
   bool beyond_cores = false;  ///< uses num_threads even if there are fewer cores: for tests
 };

@@ -21,7 +21,8 @@ namespace {
 // Threads of a copy without a profile. More than 10 don't make an H100's copies faster. Source:
 // benchmarks/transfer/README.md.
 constexpr int kMaxThreads = 10;
-// Demoting slots needs more: 64 MiB reach 0.76 of the link's speed with 10, 0.85 with 12, 0.91 with 15.
+// Demoting slots needs more: 64 MiB reach 0.76 of the link's speed with 10, 0.85 with 12, 0.91 with
+// 15. Source: benchmarks/transfer/README.md.
 constexpr int kMaxDemotingThreads = 15;
 constexpr int kMinDemotingThreads = 12;
 constexpr int kMinHelpersForOneLess = 7;
@@ -322,9 +323,14 @@ void StagingRing::WorkerPool::post(StagingJob& job, std::size_t num_helpers) noe
   for (const auto& worker : all.first(num_first)) worker->wake();
 }
 
+/// True if the threads are done long before the copy ends.
+bool StagingRing::WorkerPool::rests(const StagingJob& job) const noexcept {
+  return !job.downloads() && job.ranges().size_bytes() >= settings.min_resting_bytes;
+}
+
 void StagingRing::WorkerPool::work_together(StagingJob& job, std::size_t num_threads) noexcept {
   const std::size_t num_helpers = num_threads - 1;
-  copying_.store(job.keeps_awake && follows_, std::memory_order_relaxed);
+  copying_.store(follows_ && !rests(job), std::memory_order_relaxed);
   // The others wake while the first piece crosses.
   slots_->fetch_first(job);
   post(job, num_helpers);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -29,8 +30,6 @@ struct RingPart {
 
 /// Slots and threads are made when a copy first needs them.
 struct StagingRing::WorkerPool {
-  using Clock = std::chrono::steady_clock;
-
 public:
   WorkerPool(const Context& context, const RingSettings& settings);
 
@@ -93,6 +92,8 @@ public:
   std::atomic<std::size_t> pinned_bytes{0};
 
 private:
+  using Clock = std::chrono::steady_clock;
+
   WorkerPool(const Context& context, const RingSettings& settings, window::CopyCpus cpus);
   int threads_for(std::size_t size_bytes, std::size_t min_parts, int most) const noexcept;
   std::size_t piece_bytes(std::size_t size_bytes, int num_pieces) const noexcept;
@@ -104,6 +105,7 @@ private:
   const Event* begin_of(CUstream stream);
   bool is_foreign_context() const;
   void post(StagingJob& job, std::size_t num_helpers) noexcept;
+  bool rests(const StagingJob& job) const noexcept;
   void work_together(StagingJob& job, std::size_t num_threads) noexcept;
   void drop_unusable_slots() noexcept;
 
