@@ -29,8 +29,11 @@ _LONG = [
 
 @pytest.fixture(scope="module")
 def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("profile") / "profile.json"
-    measured = run_process([*PROGRAM, "profile", "--quick", "-o", str(path)], EMULATED)
+    folder = tmp_path_factory.mktemp("profile")
+    path = folder / "profile.json"
+    # The user's folders are kept out of tests only, and this is made before them.
+    environment = EMULATED | {"XDG_DATA_HOME": str(folder)}
+    measured = run_process([*PROGRAM, "profile", "--quick", "-o", str(path)], environment)
     assert measured.code == 0, measured.err
     return path
 
