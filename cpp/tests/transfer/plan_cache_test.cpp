@@ -2,6 +2,7 @@
 #include "transfer/copy/plan_cache.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 
@@ -14,7 +15,7 @@
 
 #include "device/buffers.hpp"
 #include "faults/emulator_controls.hpp"
-#include "host/cpu/clock.hpp"
+#include "occupy.hpp"
 #include "transfer/devices_under_test.hpp"
 #include "transfer/made_up_profiles.hpp"
 #include "transfer/transfers_under_test.hpp"
@@ -155,15 +156,11 @@ protected:
   }
   /// After a pause, if that is the rhythm.
   void copy(void* target, const void* source) {
-    if (GetParam()) {
-      const std::int64_t begun_ns = host::steady_ns();
-      while (host::steady_ns() - begun_ns < kMoreThanLeastPauseNs) {
-      }
-    }
+    if (GetParam()) isthmus::test::occupy(kMoreThanLeastPause);
     transfers().copy(target, source, kBytes);
   }
   static constexpr std::size_t kBytes = 20 * kKiB;
-  static constexpr std::int64_t kMoreThanLeastPauseNs = 50'000;
+  static constexpr std::chrono::microseconds kMoreThanLeastPause{50};
 };
 
 INSTANTIATE_TEST_SUITE_P(Rhythms, RepeatedCopies, testing::Values(false, true),

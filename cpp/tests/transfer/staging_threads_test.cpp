@@ -13,12 +13,15 @@
 #include "environment_variable.hpp"
 #include "host/cpu/cores.hpp"
 #include "host/system/text_file.hpp"
+#include "occupy.hpp"
 #include "transfer/staging/copy_moments.hpp"
 #include "transfer/staging/slot_filler.hpp"
 #include "transfer/staging_under_test.hpp"
 
 namespace isthmus::transfer {
 namespace {
+
+using isthmus::test::occupy;
 
 namespace fs = std::filesystem;
 
@@ -142,13 +145,6 @@ TEST_F(StagingThreadsTest, NothingRunsWhenIdleAndSleepersWakeAgain) {
   })) << "idle threads wake up";
 }
 
-/// Occupies this thread.
-void pass(std::chrono::nanoseconds time) {
-  const auto end = std::chrono::steady_clock::now() + time;
-  while (std::chrono::steady_clock::now() < end) {
-  }
-}
-
 /// All bytes of a copy are in the slots, and the link takes none of them until the gate opens. So the
 /// threads are done long before the copy ends.
 TEST_F(StagingThreadsTest, ThatAreDoneSleepBeforeTheCopyEndsUnlessItFollowsAnother) {
@@ -163,7 +159,7 @@ TEST_F(StagingThreadsTest, ThatAreDoneSleepBeforeTheCopyEndsUnlessItFollowsAnoth
   ring.upload(device_, bytes_of(sent), sent.size(), order_);
   const std::int64_t num_pieces = moments.num_pieces();
   moments.clear();
-  pass(kSpins);
+  occupy(kSpins);
   const CUstream second = stream();
   contract::Gate held = gate();
   contract::Gate held_again = gate();
@@ -177,7 +173,7 @@ TEST_F(StagingThreadsTest, ThatAreDoneSleepBeforeTheCopyEndsUnlessItFollowsAnoth
   EXPECT_TRUE(eventually([] { return all_asleep(kNumThreads - 1); })) << "the first after a pause";
   held.open();
   EXPECT_TRUE(eventually([&] { return moments.num_pieces() == 2 * num_pieces; }));
-  pass(2 * kSpins);
+  occupy(2 * kSpins);
   EXPECT_FALSE(all_asleep(kNumThreads - 1)) << "the next copy may follow at once, too";
   held_again.open();
   copies.join();

@@ -1,11 +1,9 @@
-#include <cstdlib>
-#include <optional>
+#include <deque>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "environment_variable.hpp"
 #include "host/fixture_tree.hpp"
 #include "transfer/profile/profile.hpp"
 #include "transfer/profile_text.hpp"
@@ -21,18 +19,10 @@ protected:
     set("ISTHMUS_PROFILE", "");
   }
   void TearDown() override {
-    for (auto it = before_.rbegin(); it != before_.rend(); ++it) {
-      if (it->second) {
-        setenv(it->first.c_str(), it->second->c_str(), 1);
-      } else {
-        unsetenv(it->first.c_str());
-      }
-    }
+    while (!variables_.empty()) variables_.pop_back();
   }
   void set(const char* name, const std::string& value) {
-    const char* const old = std::getenv(name);
-    before_.emplace_back(name, old != nullptr ? std::optional<std::string>(old) : std::nullopt);
-    setenv(name, value.c_str(), 1);
+    variables_.emplace_back(name, value.c_str());
   }
   void store(const std::string& text) {
     tree_.file("isthmus/profiles/" + profile_file_name(test::h100()), text);
@@ -41,7 +31,7 @@ protected:
   host::FixtureTree tree_;
 
 private:
-  std::vector<std::pair<std::string, std::optional<std::string>>> before_;
+  std::deque<isthmus::test::EnvironmentVariable> variables_;
 };
 
 TEST_F(StoredProfile, WithoutAProfileTheDefaultsAreUsedAndTheUserIsToldHowToMeasureOne) {

@@ -1,12 +1,14 @@
 // Copies open windows once these pay, and keep none longer than they should.
+#include <chrono>
+
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <isthmus/errors.hpp>
 
 #include "emulator/emulated_machine.hpp"
-#include "host/cpu/clock.hpp"
 #include "host/memory/recent_mappings.hpp"
+#include "occupy.hpp"
 #include "transfer/transfers_under_test.hpp"
 #include "window/guarded_pages.hpp"
 
@@ -50,11 +52,7 @@ TEST_F(SmallCopies, GoByTheDriverUntilAWindowPays) {
 }
 
 /// Occupies this thread for longer than what counts as a pause.
-void pause() {
-  const std::int64_t start_ns = host::steady_ns();
-  while (host::steady_ns() - start_ns < 1'000'000) {
-  }
-}
+void pause() { isthmus::test::occupy(std::chrono::milliseconds{1}); }
 
 TEST_F(SmallCopies, AreEachTimedAfterAPause) {
   const CUdeviceptr device = device_memory(2 * kMiB);

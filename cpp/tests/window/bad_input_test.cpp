@@ -1,9 +1,10 @@
 // Memory that no window opens on, and copies that no window makes: the error says why, and no byte
 // is written.
 #include <cstdint>
+#include <deque>
 #include <limits>
-#include <map>
 
+#include "environment_variable.hpp"
 #include "window/windows_under_test.hpp"
 
 namespace isthmus::window {
@@ -215,24 +216,14 @@ TEST_F(Bar1Limit, HasRoomAgainOnceAWindowIsClosed) {
 /// Settings in an environment that is restored.
 class Settings : public WindowsUnderTest {
 protected:
-  void set(const char* variable, const char* value) {
-    const char* const before = std::getenv(variable);
-    saved_.emplace(variable, before != nullptr ? std::optional<std::string>(before) : std::nullopt);
-    setenv(variable, value, 1);
-  }
+  void set(const char* variable, const char* value) { variables_.emplace_back(variable, value); }
   void TearDown() override {
-    for (const auto& [variable, value] : saved_) {
-      if (value) {
-        setenv(variable.c_str(), value->c_str(), 1);
-      } else {
-        unsetenv(variable.c_str());
-      }
-    }
+    while (!variables_.empty()) variables_.pop_back();
     WindowsUnderTest::TearDown();
   }
 
 private:
-  std::map<std::string, std::optional<std::string>> saved_;
+  std::deque<isthmus::test::EnvironmentVariable> variables_;
 };
 
 TEST_F(Settings, OfABackendThatThereIsNotAreRefused) {

@@ -182,10 +182,10 @@ void StagingRing::WorkerPool::use_threads(const RingThreads& threads) noexcept {
 SlotFilling StagingRing::WorkerPool::upload_filling(std::size_t size_bytes,
                                                     int num_threads) const noexcept {
   using enum SlotStores;
-  if (settings.stores != best) return {.first = settings.stores, .rest = settings.stores};
+  if (settings.stores != best) return {.first = settings.stores};
   const bool demotes =
       can_demote() && size_bytes >= kMinDemotedBytes && num_threads >= kMinDemotingThreads;
-  if (demotes) return {.first = demoted, .rest = demoted};
+  if (demotes) return {.first = demoted};
   return {streaming, kStreamedBytes, fetched};
 }
 
