@@ -44,14 +44,14 @@ def check_cores(host: Host) -> Check:
 
 
 def check_stolen_time(host: Host) -> Check | None:
-    """Judge whether the hypervisor withholds cores from this virtual machine."""
+    """Judge how much CPU time the hypervisor has stolen from this virtual machine."""
     share = host.stolen_share
     if share is None or share < _MUCH_STOLEN:
         return None
     return Check(
         name="stolen time",
         status=Status.NOTE,
-        finding=f"no core for {share:.1%} of the CPU time that this machine wanted since boot",
+        finding=f"{share:.1%} of the CPU time that this machine has wanted since boot",
         advice=(
             "other machines share its cores, or it has a CPU quota. A copy by several threads ends "
             "with the slowest, so staged uploads take two or three times as long now and then: "

@@ -145,8 +145,8 @@ class Host:
         memlock_bytes: RLIMIT_MEMLOCK; None if unlimited.
         transparent_huge_pages: "always", "madvise", "never"; "" if the kernel has none.
         num_iommu_groups: 0 without an IOMMU, or if it is hidden.
-        stolen_share: Of the CPU time that this virtual machine has wanted since boot, for how much
-            its hypervisor gave it no core; None if the kernel doesn't say.
+        stolen_share: Of the CPU time that this virtual machine has wanted since boot, the part that
+            its hypervisor didn't let it have; None if the kernel doesn't say.
     """
 
     num_nodes: int
