@@ -41,14 +41,46 @@ TEST(StagingJobTest, PartsAreGivenInOrderUntilThereAreNone) {
   StagingJob job(cut, one);
   std::size_t covered = 0;
   std::size_t piece = 0;
-  while (const auto part = job.take(piece)) {
+  while (const auto next = job.next_piece(piece)) {
+    piece = *next;
+    EXPECT_TRUE(job.is_next(piece));
+    const auto part = job.take_of(piece);
+    ASSERT_TRUE(part);
     EXPECT_EQ(part->bytes.begin, covered);
     EXPECT_EQ(part->piece, covered / kPieceBytes);
     covered += part->bytes.size_bytes;
-    piece = part->piece;
   }
   EXPECT_EQ(covered, cut.size_bytes());
-  EXPECT_FALSE(job.take(0));
+  EXPECT_FALSE(job.next_piece(0));
+}
+
+/// So a thread that was delayed while it waited for the piece's slot holds nothing.
+TEST(StagingJobTest, AThreadThatComesLateForAPieceGetsNoPartOfIt) {
+  const PiecePlan cut = plan();
+  const StagedRanges one({kAddress, cut.size_bytes()});
+  StagingJob job(cut, one);
+  for (int part = 0; part < 4; ++part) EXPECT_TRUE(job.take_of(0));
+  EXPECT_FALSE(job.is_next(0));
+  EXPECT_FALSE(job.take_of(0));
+  EXPECT_EQ(job.next_piece(0), 1U);
+  EXPECT_EQ(job.take_of(1)->bytes.begin, kPieceBytes);
+}
+
+/// Piece 0 is late: its slot isn't waited for.
+TEST(StagingJobTest, ASlotGoesToTheNextPieceThatHasNoneWhicheverPieceLeavesIt) {
+  const PiecePlan cut = plan();
+  const StagedRanges one({kAddress, cut.size_bytes()});
+  StagingJob job(cut, one);
+  for (std::uint32_t slot = 0; slot < 3; ++slot) job.give(job.claim(), {slot, 10});
+  EXPECT_EQ(job.turn_of(2)->slot, 2U);
+  EXPECT_FALSE(job.turn_of(3));
+  for (const std::uint32_t left : {1U, 2U, 1U, 2U, 0U}) job.give(job.claim(), {left, 20 + left});
+  for (const auto& [piece, slot] : {std::pair{3UL, 1U}, {4UL, 2U}, {5UL, 1U}, {6UL, 2U}}) {
+    EXPECT_EQ(job.turn_of(piece)->slot, slot);
+    EXPECT_EQ(job.turn_of(piece)->ticket, 20 + slot);
+  }
+  EXPECT_EQ(job.turn_of(kNumPieces - 1)->slot, 0U);
+  EXPECT_GE(job.claim(), kNumPieces) << "every piece has one";
 }
 
 TEST(StagingJobTest, OneThreadFinishesAPieceWhateverTheOrder) {
@@ -67,9 +99,10 @@ TEST(StagingJobTest, AFailureEndsTheCopyAndTheFirstIsThrown) {
   const StagedRanges one({kAddress, cut.size_bytes()});
   StagingJob job(cut, one);
   EXPECT_NO_THROW(job.rethrow());
-  EXPECT_TRUE(job.take(0));
+  EXPECT_TRUE(job.take_of(0));
   fail(job);
-  EXPECT_FALSE(job.take(0));
+  EXPECT_FALSE(job.next_piece(0));
+  EXPECT_FALSE(job.is_next(0));
   try {
     throw std::runtime_error("later");
   } catch (...) {
@@ -82,9 +115,9 @@ TEST(StagingJobTest, AnUploadIsDefinedUpToTheFirstPieceThatWasNotSent) {
   const PiecePlan cut = plan();
   const StagedRanges one({kAddress, cut.size_bytes()});
   StagingJob job(cut, one);
-  for (const std::size_t piece : {0UL, 1UL, 3UL}) job.note_enqueued(piece);
+  for (const std::size_t piece : {0UL, 1UL, 3UL}) job.note_enqueued(piece, piece + 4);
   fail(job);
-  job.note_undefined(0);
+  job.note_undefined(true);
   EXPECT_TRUE(says(failure_of(job), "bytes [32768, 131072)"));
 }
 
@@ -93,9 +126,9 @@ TEST(StagingJobTest, BytesThatMayBeUnderWayAreUndefined) {
   const PiecePlan cut = plan();
   const StagedRanges one({kAddress, cut.size_bytes()});
   StagingJob job(cut, one);
-  for (std::size_t piece = 0; piece < 5; ++piece) job.note_enqueued(piece);
+  for (std::size_t piece = 0; piece < 5; ++piece) job.note_enqueued(piece, piece + 3);
   fail(job);
-  job.note_undefined(3);
+  job.note_undefined(false);
   EXPECT_TRUE(says(failure_of(job), "bytes [32768, 131072)"));
 }
 
@@ -106,11 +139,10 @@ TEST(StagingJobTest, ADownloadIsDefinedUpToTheFirstPieceThatIsNotWhole) {
                             {1, memory.size() + 1}, Backing::anonymous);
   const StagedRanges one({kAddress, cut.size_bytes(), nullptr, &target});
   StagingJob job(cut, one);
-  for (std::size_t piece = 0; piece < 3; ++piece) job.note_enqueued(piece);
   for (int part = 0; part < 4; ++part) job.finish_part(0);
   for (int part = 0; part < 3; ++part) job.finish_part(1);
   fail(job);
-  job.note_undefined(0);
+  job.note_undefined(true);
   EXPECT_TRUE(says(failure_of(job), "bytes [16384, 131072)"));
 }
 

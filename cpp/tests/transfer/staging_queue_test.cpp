@@ -36,9 +36,9 @@ protected:
 
   std::array<LinkCopy, 1> sent() const { return {LinkCopy{slot_, device_, kBytes, true}}; }
   std::array<LinkCopy, 1> fetched() const { return {LinkCopy{slot_, device_, kBytes, false}}; }
-  void send(CrossingQueue& queue, std::uint8_t value, CrossingMark& mark) {
+  CrossingMark send(CrossingQueue& queue, std::uint8_t value, const Event* event) {
     std::memset(slot_, value, kBytes);
-    queue.cross(sent(), mark);
+    return queue.cross(sent(), event);
   }
   static void await(const CrossingQueue& queue, const CrossingMark& mark) {
     for (CrossingQueue::Wait wait(queue, mark); !wait.over();) {
@@ -51,13 +51,12 @@ protected:
 
 TEST_P(CrossingQueueTest, APieceBeforeAPassedMarkHasCrossed) {
   CrossingQueue queue(retained(), GetParam());
-  CrossingMark mark = queue.make_mark();
+  const auto event = queue.make_event();
+  EXPECT_TRUE(queue.crossed(queue.passed(event.get())));
   for (std::uint8_t round = 1; round < 20; ++round) {
-    send(queue, round, mark);
-    await(queue, mark);
+    await(queue, send(queue, round, event.get()));
     std::memset(slot_, 0, kBytes);
-    queue.cross(fetched(), mark);
-    await(queue, mark);
+    await(queue, queue.cross(fetched(), event.get()));
     ASSERT_EQ(std::to_integer<int>(slot_[0]), round);
     ASSERT_EQ(std::memcmp(slot_, slot_ + 1, kBytes - 1), 0);
   }
@@ -65,10 +64,11 @@ TEST_P(CrossingQueueTest, APieceBeforeAPassedMarkHasCrossed) {
 
 TEST_P(CrossingQueueTest, TicketsMayWrapAround) {
   CrossingQueue queue(retained(), GetParam(), kLastTicket - 2);
-  CrossingMark before = queue.make_mark();
-  CrossingMark after = queue.make_mark();
-  send(queue, 1, before);
-  for (int i = 0; i < 4; ++i) queue.cross(sent(), after);
+  const auto first = queue.make_event();
+  const auto last = queue.make_event();
+  const CrossingMark before = send(queue, 1, first.get());
+  CrossingMark after;
+  for (int i = 0; i < 4; ++i) after = queue.cross(sent(), last.get());
   EXPECT_LT(after.ticket, before.ticket);
   await(queue, after);
   EXPECT_TRUE(queue.crossed(before));
@@ -80,15 +80,15 @@ TEST_P(CrossingQueueTest, APieceComesAfterTheEventThatItsCopyBegunWith) {
   const CUstream order = stream();
   const Event begins_after(retained(), Event::Timing::disabled);
   CrossingQueue queue(retained(), GetParam());
-  CrossingMark held_back = queue.make_mark();
-  CrossingMark next = queue.make_mark();
+  const auto first = queue.make_event();
+  const auto second = queue.make_event();
   contract::Gate held = gate();
   held.hold(order);
   driver().call(symbol::memset_d8_async)(device_, std::uint8_t{1}, kBytes, order);
   begins_after.record(order);
   queue.begin(&begins_after);
-  send(queue, 2, held_back);
-  queue.cross(sent(), next);
+  const CrossingMark held_back = send(queue, 2, first.get());
+  const CrossingMark next = queue.cross(sent(), second.get());
   EXPECT_FALSE(queue.crossed(held_back));
   EXPECT_FALSE(queue.crossed(next));
   held.open();
@@ -103,14 +103,14 @@ TEST_P(CrossingQueueTest, AStreamThatJoinsWaitsForWhatWasSent) {
   const CUstream joined = stream();
   const Event begins_after(retained(), Event::Timing::disabled);
   CrossingQueue queue(retained(), GetParam());
-  CrossingMark mark = queue.make_mark();
+  const auto event = queue.make_event();
   contract::Gate held = gate();
   held.hold(order);
   begins_after.record(order);
   queue.begin(&begins_after);
   queue.join(joined);
   EXPECT_EQ(query(joined), CUDA_SUCCESS) << "nothing was sent yet";
-  send(queue, 3, mark);
+  const CrossingMark mark = send(queue, 3, event.get());
   queue.join(joined);
   EXPECT_EQ(query(joined), CUDA_ERROR_NOT_READY);
   held.open();
@@ -124,12 +124,12 @@ TEST_P(CrossingQueueTest, AWaitForAStreamThatFailsEnds) {
   const CUstream order = stream();
   const Event begins_after(retained(), Event::Timing::disabled);
   CrossingQueue queue(retained(), GetParam());
-  CrossingMark mark = queue.make_mark();
+  const auto event = queue.make_event();
   contract::Gate held = gate();
   held.hold(order);
   begins_after.record(order);
   queue.begin(&begins_after);
-  send(queue, 4, mark);
+  const CrossingMark mark = send(queue, 4, event.get());
   const bool flags = GetParam() == CrossingMarks::flags;
   controls.fail_call(flags ? "cuStreamQuery" : "cuEventQuery", 1, kIllegalAddress);
   EXPECT_THROW(await(queue, mark), DriverError);
@@ -138,9 +138,8 @@ TEST_P(CrossingQueueTest, AWaitForAStreamThatFailsEnds) {
 /// A slot that is 2^31 pieces behind the others.
 TEST_P(CrossingQueueTest, AMarkSoOldThatItLooksNewIsPassedOnceTheStreamIsIdle) {
   CrossingQueue queue(retained(), GetParam(), 1U << 31U);
-  CrossingMark mark = queue.make_mark();
-  mark.ticket = kLastTicket;
-  await(queue, mark);
+  const auto event = queue.make_event();
+  await(queue, {kLastTicket, event.get()});
   EXPECT_TRUE(queue.stop());
   EXPECT_TRUE(queue.usable());
 }

@@ -45,11 +45,13 @@ CrossingQueue::~CrossingQueue() {
   if (!usable()) keep_until_process_ends(std::move(flag_));
 }
 
-CrossingMark CrossingQueue::make_mark() const {
-  CrossingMark mark;
-  if (marks_ == CrossingMarks::events)
-    mark.event.emplace(stream_.context(), Event::Timing::disabled);
-  return mark;
+std::unique_ptr<Event> CrossingQueue::make_event() const {
+  if (marks_ == CrossingMarks::flags) return nullptr;
+  return std::make_unique<Event>(stream_.context(), Event::Timing::disabled);
+}
+
+CrossingMark CrossingQueue::passed(const Event* event) const noexcept {
+  return {event == nullptr ? word() : 0, event};
 }
 
 void CrossingQueue::begin(const Event* event) noexcept {
@@ -62,15 +64,15 @@ void CrossingQueue::put_in_order() {
   begin_once();
 }
 
-void CrossingQueue::cross(std::span<const LinkCopy> copies, CrossingMark& mark,
-                          const SlotCrossing* crossing) {
+CrossingMark CrossingQueue::cross(std::span<const LinkCopy> copies, const Event* event,
+                                  const SlotCrossing* crossing) {
   const auto lock = lock_for_one_piece();
   begin_once();
   if (crossing != nullptr)
     crossing->enqueue(copies, stream_.handle());
   else
     enqueue(copies);
-  put(mark);
+  return put(event);
 }
 
 /// One call for several copies: on an H200 the driver takes 1.4 us for each upload and 0.5 us for
@@ -106,17 +108,18 @@ void CrossingQueue::begin_once() {
   begins_after_ = nullptr;
 }
 
-void CrossingQueue::put(CrossingMark& mark) {
+CrossingMark CrossingQueue::put(const Event* event) {
   const std::uint32_t ticket = last_ticket_ + 1;
-  if (mark.event) {
-    mark.event->record(stream_.handle());
+  if (event != nullptr) {
+    event->record(stream_.handle());
   } else {
     // By default it is ordered behind the stream's earlier writes, for the host too.
     // Source: CUDA Driver API 13.0, CUstreamWriteValue_flags.
     stream_.context().driver().call(symbol::stream_write_value32)(
         stream_.handle(), flag_address_, ticket, unsigned{CU_STREAM_WRITE_VALUE_DEFAULT});
   }
-  mark.ticket = last_ticket_ = ticket;
+  last_ticket_ = ticket;
+  return {ticket, event};
 }
 
 std::uint32_t CrossingQueue::word() const noexcept {
@@ -126,7 +129,7 @@ std::uint32_t CrossingQueue::word() const noexcept {
 /// Tickets wrap around. One that is 2^31 pieces old looks like a future one; Wait then asks the
 /// stream, which shows that it has crossed.
 bool CrossingQueue::crossed(const CrossingMark& mark) const {
-  if (mark.event) return mark.event->complete();
+  if (mark.event != nullptr) return mark.event->complete();
   return static_cast<std::int32_t>(word() - mark.ticket) >= 0;
 }
 
@@ -146,7 +149,7 @@ bool CrossingQueue::stop() noexcept {
 bool CrossingQueue::Wait::over() {
   if (queue_.crossed(mark_)) return true;
   patience_.pause();
-  if (mark_.event || ++num_pauses_ % kPausesPerClockRead != 0) return false;
+  if (mark_.event != nullptr || ++num_pauses_ % kPausesPerClockRead != 0) return false;
   const auto now = Clock::now();
   if (num_pauses_ == kPausesPerClockRead) asks_at_ = now + kAskTime;
   if (now < asks_at_) return false;

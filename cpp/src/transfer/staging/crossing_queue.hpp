@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 
 #include "device/buffers.hpp"
@@ -29,10 +28,10 @@ enum class CrossingMarks {
 /// The marks of this driver that need the least waiting.
 CrossingMarks best_marks(const Context& context) noexcept;
 
-/// A place in a queue's order. Made by CrossingQueue::make_mark(), and moved by enqueueing.
+/// A place in a queue's order.
 struct CrossingMark {
   std::uint32_t ticket = 0;
-  std::optional<Event> event;
+  const Event* event = nullptr;  ///< null: the ticket tells
 };
 
 /// One stream in which many threads send and fetch pieces: changing streams for each piece would be
@@ -48,7 +47,10 @@ public:
   CrossingQueue(const CrossingQueue&) = delete;
   CrossingQueue& operator=(const CrossingQueue&) = delete;
 
-  CrossingMark make_mark() const;
+  /// What marks of one slot need: one event, or null if the device writes their tickets.
+  std::unique_ptr<Event> make_event() const;
+  /// A mark that is passed already, with that event of the slot.
+  CrossingMark passed(const Event* event) const noexcept;
 
   /// Starts a copy: what is enqueued from now on comes after `event`.
   ///
@@ -56,12 +58,13 @@ public:
   void begin(const Event* event) noexcept;
   /// Makes the queue wait for that event now. Otherwise the thread of the first piece does.
   void put_in_order();
-  /// Enqueues a piece, and moves the mark behind it.
+  /// Enqueues a piece, and returns the mark behind it.
   ///
   /// copies      between slots and the device; there may be none
+  /// event       of make_event(); marks that it made before are passed later, with this one
   /// crossing    null: the driver copies them
-  void cross(std::span<const LinkCopy> copies, CrossingMark& mark,
-             const SlotCrossing* crossing = nullptr);
+  CrossingMark cross(std::span<const LinkCopy> copies, const Event* event,
+                     const SlotCrossing* crossing = nullptr);
 
   /// True if everything before the mark has crossed: the host may use those bytes.
   bool crossed(const CrossingMark& mark) const;
@@ -77,7 +80,7 @@ public:
   /// One wait for a mark.
   class Wait {
   public:
-    Wait(const CrossingQueue& queue, const CrossingMark& mark,
+    Wait(const CrossingQueue& queue, CrossingMark mark,
          const host::SpinLimits& limits = {}) noexcept
         : queue_(queue), mark_(mark), patience_(limits) {}
     /// Pauses if the mark isn't reached; then call it again.
@@ -87,7 +90,7 @@ public:
 
   private:
     const CrossingQueue& queue_;
-    const CrossingMark& mark_;
+    CrossingMark mark_;
     host::Patience patience_;
     int num_pauses_ = 0;
     std::chrono::steady_clock::time_point asks_at_;
@@ -97,7 +100,7 @@ private:
   std::unique_lock<std::mutex> lock_for_one_piece();
   void begin_once();
   void enqueue(std::span<const LinkCopy> copies) const;
-  void put(CrossingMark& mark);
+  CrossingMark put(const Event* event);
   std::uint32_t word() const noexcept;
 
   Stream stream_;

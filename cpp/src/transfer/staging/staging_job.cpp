@@ -16,25 +16,46 @@ StagingJob::StagingJob(const PiecePlan& plan, const StagedRanges& ranges)
   }
 }
 
-std::optional<StagingJob::Part> StagingJob::take(std::size_t piece) noexcept {
-  if (failed()) return std::nullopt;
-  const std::size_t part = next_part_.fetch_add(1, std::memory_order_relaxed);
-  if (part >= plan_.num_parts()) return std::nullopt;
-  const auto& pieces = plan_.pieces();
-  while (part >= pieces[piece].first_part + pieces[piece].num_parts) ++piece;
-  return Part{piece, plan_.part(pieces[piece], part)};
+std::optional<std::size_t> StagingJob::next_piece(std::size_t piece) const noexcept {
+  while (piece < num_pieces() && !failed()) {
+    if (is_next(piece)) return piece;
+    ++piece;
+  }
+  return std::nullopt;
+}
+
+bool StagingJob::is_next(std::size_t piece) const noexcept {
+  return !failed() && next_part_.load(std::memory_order_relaxed) < end_of(piece);
+}
+
+std::optional<StagingJob::Part> StagingJob::take_of(std::size_t piece) noexcept {
+  std::size_t part = next_part_.load(std::memory_order_relaxed);
+  do {
+    if (part >= end_of(piece)) return std::nullopt;
+  } while (!next_part_.compare_exchange_weak(part, part + 1, std::memory_order_relaxed));
+  return Part{piece, plan_.part(plan_.pieces()[piece], part)};
 }
 
 bool StagingJob::finish_part(std::size_t piece) noexcept {
   return progress_[piece].num_missing.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
-void StagingJob::note_enqueued(std::size_t piece) noexcept {
-  progress_[piece].enqueued.store(true, std::memory_order_release);
+void StagingJob::give(std::size_t piece, const SlotTurn& turn) noexcept {
+  if (piece < num_pieces()) progress_[piece].turn.store(turn, std::memory_order_release);
+}
+
+std::optional<SlotTurn> StagingJob::turn_of(std::size_t piece) const noexcept {
+  const SlotTurn turn = progress_[piece].turn.load(std::memory_order_acquire);
+  if (turn.slot == SlotTurn::kNone) return std::nullopt;
+  return turn;
+}
+
+void StagingJob::note_enqueued(std::size_t piece, std::size_t next) noexcept {
+  progress_[piece].next_in_slot.store(next, std::memory_order_release);
 }
 
 bool StagingJob::enqueued(std::size_t piece) const noexcept {
-  return progress_[piece].enqueued.load(std::memory_order_acquire);
+  return progress_[piece].next_in_slot.load(std::memory_order_acquire) != kNotEnqueued;
 }
 
 void StagingJob::fail() noexcept {
@@ -43,17 +64,17 @@ void StagingJob::fail() noexcept {
   failed_.store(true, std::memory_order_release);
 }
 
-bool StagingJob::in_target(std::size_t piece, std::size_t num_slots) const noexcept {
+bool StagingJob::in_target(std::size_t piece, bool arrived) const noexcept {
   if (downloads()) return progress_[piece].num_missing.load(std::memory_order_acquire) == 0;
+  if (arrived) return enqueued(piece);
   // A slot is reused once its bytes have crossed.
-  const std::size_t next_in_slot = piece + num_slots;
-  return enqueued(piece) &&
-         (num_slots == 0 || (next_in_slot < num_pieces() && enqueued(next_in_slot)));
+  const std::size_t next = progress_[piece].next_in_slot.load(std::memory_order_acquire);
+  return next < num_pieces() && enqueued(next);
 }
 
-void StagingJob::note_undefined(std::size_t num_slots) noexcept {
+void StagingJob::note_undefined(bool arrived) noexcept {
   std::size_t piece = 0;
-  while (piece < num_pieces() && in_target(piece, num_slots)) ++piece;
+  while (piece < num_pieces() && in_target(piece, arrived)) ++piece;
   first_undefined_ = piece < num_pieces() ? bytes_of(piece).begin : plan_.size_bytes();
 }
 

@@ -18,7 +18,18 @@
 
 namespace isthmus::transfer {
 
-/// The bytes to copy, which thread takes which part, the progress of each piece, and the failure.
+/// A slot, and the ticket of the queue after which threads may use it: until then an upload's former
+/// bytes leave it, or a download's arrive.
+struct alignas(8) SlotTurn {
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  std::uint32_t slot = kNone;
+  std::uint32_t ticket = 0;
+};
+
+/// The bytes to copy, which thread takes which part, which piece uses which slot, the progress of
+/// each piece, and the failure. Slots go to pieces in order, whenever one is free: a piece that one
+/// thread holds up keeps only its own slot.
+///
 /// The public members are set before threads see it.
 class StagingJob {
 public:
@@ -29,26 +40,36 @@ public:
   const SlotFiller* filler = nullptr;  ///< for an upload whose pieces have one part each
   bool completes = true;               ///< false: an upload may return with copies still running
   bool sleeps = false;                 ///< threads that wait for the link sleep at once
-  CopyMoments* moments = nullptr;      ///< null if nobody asks for it
+  bool makes_pages = false;  ///< threads of a download make a part's pages before its bytes arrive
+  CopyMoments* moments = nullptr;  ///< null if nobody asks for it
 
   /// Some bytes of a piece, for one thread.
   struct Part {
     std::size_t piece = 0;  ///< its index
     Piece bytes;
   };
-  /// Gives the calling thread the next part, in order; nothing if none is left or the copy has
-  /// failed.
+  /// The piece of the next part; nothing if none is left or the copy has failed.
   ///
   /// piece       of the thread's previous part; 0 at first
-  std::optional<Part> take(std::size_t piece) noexcept;
+  std::optional<std::size_t> next_piece(std::size_t piece) const noexcept;
+  /// True as long as next_piece() is this one, which it has been.
+  bool is_next(std::size_t piece) const noexcept;
+  /// Gives the calling thread the next part, in order; nothing if it isn't one of this piece, which
+  /// was the next, any more.
+  std::optional<Part> take_of(std::size_t piece) noexcept;
   /// Reports that a part has been copied between memory and slot.
   ///
   /// Returns     true if it was the piece's last part: then the other threads' bytes are visible,
   ///             too
   bool finish_part(std::size_t piece) noexcept;
-  /// Reports that a piece was enqueued. Threads for which enqueued() is true see earlier writes.
-  void note_enqueued(std::size_t piece) noexcept;
-  bool enqueued(std::size_t piece) const noexcept;
+  /// Chooses the piece that the next free slot goes to; num_pieces() or more if all have one.
+  std::size_t claim() noexcept { return next_claimed_.fetch_add(1, std::memory_order_relaxed); }
+  /// Gives a piece of claim() its slot. Threads that see it see earlier writes.
+  void give(std::size_t piece, const SlotTurn& turn) noexcept;
+  /// The slot of a piece; nothing as long as it has none.
+  std::optional<SlotTurn> turn_of(std::size_t piece) const noexcept;
+  /// Reports that a piece of an upload was enqueued. Its slot goes to `next`, of claim().
+  void note_enqueued(std::size_t piece, std::size_t next) noexcept;
 
   std::size_t num_pieces() const noexcept { return plan_.pieces().size(); }
   const Piece& bytes_of(std::size_t piece) const noexcept { return plan_.pieces()[piece].bytes; }
@@ -60,8 +81,8 @@ public:
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
   /// Records which bytes a failed copy leaves undefined; no thread works on it any more.
   ///
-  /// num_slots   how many of the last enqueued pieces may not have arrived; 0: all have
-  void note_undefined(std::size_t num_slots) noexcept;
+  /// arrived     all enqueued pieces have; otherwise only those whose slot was enqueued again
+  void note_undefined(bool arrived) noexcept;
 
   /// Records that an upload's copies may still be running, because waiting for them failed.
   void note_in_use() noexcept { in_use_ = true; }
@@ -71,12 +92,20 @@ public:
   void rethrow() const;
 
 private:
+  static constexpr std::size_t kNotEnqueued = ~std::size_t{0};
   struct Progress {
     std::atomic<std::size_t> num_missing{0};  // parts
-    std::atomic<bool> enqueued{false};
+    std::atomic<SlotTurn> turn{};
+    std::atomic<std::size_t> next_in_slot{
+        kNotEnqueued};  // of an upload: the next piece in its slot
   };
+  static_assert(std::atomic<SlotTurn>::is_always_lock_free);
   [[noreturn]] void rethrow_of_memory_in_use() const;
-  bool in_target(std::size_t piece, std::size_t num_slots) const noexcept;
+  std::size_t end_of(std::size_t piece) const noexcept {
+    return plan_.pieces()[piece].first_part + plan_.pieces()[piece].num_parts;
+  }
+  bool enqueued(std::size_t piece) const noexcept;
+  bool in_target(std::size_t piece, bool arrived) const noexcept;
 
   const PiecePlan& plan_;
   const StagedRanges& ranges_;
@@ -87,6 +116,7 @@ private:
   std::size_t first_undefined_ = 0;
   bool in_use_ = false;
   alignas(host::kApartBytes) std::atomic<std::size_t> next_part_{0};
+  alignas(host::kApartBytes) std::atomic<std::size_t> next_claimed_{0};
 };
 
 }  // namespace isthmus::transfer

@@ -72,6 +72,8 @@ void StagingRing::WorkerPool::download(const StagedRanges& ranges, std::size_t a
   const PlanLimits limits = download_limits(ranges.size_bytes(), grain_bytes);
   const PiecePlan plan(ranges.size_bytes(), num_threads, limits, address);
   StagingJob job(plan, ranges);
+  // Of several targets any may lack pages.
+  job.makes_pages = fresh || ranges.all().size() > 1;
   copy(job, num_threads, limits.max_bytes, stream);
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 
 #include "device/capture.hpp"
@@ -118,14 +119,28 @@ void StagingSlots::arrange(std::size_t piece_bytes) {
   std::vector<Slot> slots(memory_bytes_ / stride_bytes);
   for (std::size_t i = 0; i < slots.size(); ++i) {
     slots[i].data = memory_.data() + i * stride_bytes;
-    slots[i].crossed = queue_.make_mark();
+    slots[i].event = queue_.make_event();
   }
   slots_ = std::move(slots);
   stride_bytes_ = stride_bytes;
-  first_ = 0;
+  put_in_sequence();
 }
 
-void StagingSlots::begin(std::size_t piece_bytes, const Event* event) {
+/// The slots by place, which may still be in the caches; but those that are under way last, in the
+/// order in which they cross.
+void StagingSlots::put_in_sequence() {
+  sequence_.resize(slots_.size());
+  std::iota(sequence_.begin(), sequence_.end(), 0U);
+  std::ranges::stable_sort(sequence_, [this](std::uint32_t left, std::uint32_t right) {
+    const Slot& one = slots_[left];
+    const Slot& other = slots_[right];
+    if (!one.under_way || !other.under_way) return !one.under_way && other.under_way;
+    // Tickets wrap around.
+    return static_cast<std::int32_t>(one.crossed.ticket - other.crossed.ticket) < 0;
+  });
+}
+
+void StagingSlots::begin(StagingJob& job, std::size_t piece_bytes, const Event* event) {
   try {
     arrange(piece_bytes);
   } catch (...) {
@@ -133,9 +148,17 @@ void StagingSlots::begin(std::size_t piece_bytes, const Event* event) {
     throw;
   }
   queue_.begin(event);
+  if (job.downloads()) return;
+  for (const std::uint32_t index : sequence_) {
+    const Slot& slot = slots_[index];
+    const CrossingMark free = slot.under_way ? slot.crossed : queue_.passed(slot.event.get());
+    job.give(job.claim(), {index, free.ticket});
+  }
 }
 
-void StagingSlots::fetch_first(StagingJob& job) noexcept { fetch_all(job, 0, 1); }
+void StagingSlots::fetch_first(StagingJob& job) noexcept {
+  fetch_into(job, std::span(sequence_).first(1));
+}
 
 void StagingSlots::put_in_order(StagingJob& job) noexcept {
   try {
@@ -146,13 +169,17 @@ void StagingSlots::put_in_order(StagingJob& job) noexcept {
 }
 
 void StagingSlots::fetch_more(StagingJob& job) noexcept {
-  fetch_all(job, 1, std::min(job.num_pieces(), slots_.size()));
+  fetch_into(job, std::span(sequence_).subspan(1));
 }
 
-void StagingSlots::fetch_all(StagingJob& job, std::size_t begin, std::size_t end) noexcept {
+void StagingSlots::fetch_into(StagingJob& job, std::span<const std::uint32_t> slots) noexcept {
   if (!job.downloads()) return;
   try {
-    for (std::size_t piece = begin; piece < end && !job.failed(); ++piece) fetch(job, piece);
+    for (const std::uint32_t slot : slots) {
+      const std::size_t piece = job.claim();
+      if (piece >= job.num_pieces() || job.failed()) return;
+      fetch(job, piece, slot);
+    }
   } catch (...) {
     job.fail();
   }
@@ -170,64 +197,95 @@ void StagingSlots::work(StagingJob& job) noexcept {
 }
 
 void StagingSlots::upload(StagingJob& job) {
-  for (auto part = job.take(0); part; part = job.take(part->piece)) {
-    if (!await_free_slot(job, part->piece)) return;
-    std::byte* const slot = slot_of(part->piece).data;
+  for (auto placed = take_ready(job, 0); placed; placed = take_ready(job, placed->part.piece)) {
+    const StagingJob::Part& part = placed->part;
+    std::byte* const slot = slots_[placed->slot].data;
     if (job.filler != nullptr) {
-      const auto& [begin, size_bytes] = part->bytes;
+      const auto& [begin, size_bytes] = part.bytes;
       const std::size_t lead = job.filler->fill(slot, begin, size_bytes);
       const CUdeviceptr target = job.ranges().all().front().device + begin;
-      cross(job, part->piece, std::array{LinkCopy{slot + lead, target, size_bytes, true}});
+      send(job, *placed, std::array{LinkCopy{slot + lead, target, size_bytes, true}});
       continue;
     }
-    fill(job, *part, slot);
-    if (job.finish_part(part->piece)) cross(job, part->piece, copies_of(job, part->piece, slot));
+    fill(job, part, slot);
+    if (job.finish_part(part.piece)) send(job, *placed, copies_of(job, part.piece, slot));
   }
 }
 
 void StagingSlots::download(StagingJob& job) {
-  for (auto part = job.take(0); part; part = job.take(part->piece)) {
-    const std::size_t piece = part->piece;
-    make_pages(job, *part);
-    if (!await_enqueued(job, piece) || !await_crossed(job, slot_of(piece))) return;
-    store(job, *part, slot_of(piece).data);
-    const std::size_t next_in_slot = piece + slots_.size();
-    if (job.finish_part(piece) && next_in_slot < job.num_pieces()) fetch(job, next_in_slot);
+  const auto next = [&](std::size_t piece) {
+    return job.makes_pages ? take_with_pages(job, piece) : take_ready(job, piece);
+  };
+  for (auto placed = next(0); placed; placed = next(placed->part.piece)) {
+    store(job, placed->part, slots_[placed->slot].data);
+    if (job.finish_part(placed->part.piece)) fetch_into(job, std::array{placed->slot});
   }
 }
 
-void StagingSlots::fetch(StagingJob& job, std::size_t piece) {
-  cross(job, piece, copies_of(job, piece, slot_of(piece).data));
+/// Sends a full piece, and gives its slot to the next piece without one.
+void StagingSlots::send(StagingJob& job, const Placed& placed, std::span<const LinkCopy> copies) {
+  const SlotTurn turn = cross(job, placed.slot, copies);
+  const std::size_t next = job.claim();
+  job.note_enqueued(placed.part.piece, next);
+  job.give(next, turn);
 }
 
-void StagingSlots::cross(StagingJob& job, std::size_t piece, std::span<const LinkCopy> copies) {
+void StagingSlots::fetch(StagingJob& job, std::size_t piece, std::uint32_t slot) {
+  job.give(piece, cross(job, slot, copies_of(job, piece, slots_[slot].data)));
+}
+
+SlotTurn StagingSlots::cross(StagingJob& job, std::uint32_t slot,
+                             std::span<const LinkCopy> copies) {
   const EnqueueNote note(job.moments);
-  Slot& slot = slot_of(piece);
-  slot.under_way = true;
-  queue_.cross(copies, slot.crossed, job.ranges().crossing());
-  job.note_enqueued(piece);
+  Slot& used = slots_[slot];
+  used.under_way = true;
+  used.crossed = queue_.cross(copies, used.event.get(), job.ranges().crossing());
+  return {slot, used.crossed.ticket};
 }
 
-/// Returns false if the job fails before.
-bool StagingSlots::await_free_slot(const StagingJob& job, std::size_t piece) {
-  // The first pieces' slots may still be in use by the previous job.
-  if (piece < slots_.size()) return await_crossed(job, slot_of(piece));
-  return await_enqueued(job, piece - slots_.size()) && await_crossed(job, slot_of(piece));
-}
-
-bool StagingSlots::await_enqueued(const StagingJob& job, std::size_t piece) const {
-  for (host::Patience patience(limits_of(job)); !job.enqueued(piece); patience.pause()) {
-    if (job.failed()) return false;
+/// Waits until the next part can be copied, and takes it. Until then other threads may take it.
+///
+/// piece       of the thread's previous part; 0 at first
+std::optional<StagingSlots::Placed> StagingSlots::take_ready(StagingJob& job,
+                                                             std::size_t piece) const {
+  while (const auto next = job.next_piece(piece)) {
+    piece = *next;
+    const auto slot = await_slot(job, piece, [&] { return job.is_next(piece); });
+    if (!slot) continue;
+    if (const auto part = job.take_of(piece)) return Placed{*part, *slot};
   }
-  return true;
+  return std::nullopt;
 }
 
-bool StagingSlots::await_crossed(const StagingJob& job, const Slot& slot) const {
-  if (!slot.under_way) return true;
-  for (CrossingQueue::Wait wait(queue_, slot.crossed, limits_of(job)); !wait.over();) {
-    if (job.failed()) return false;
+/// The same for a target without pages: takes the next part, makes its pages, and waits until it can
+/// be copied.
+std::optional<StagingSlots::Placed> StagingSlots::take_with_pages(StagingJob& job,
+                                                                  std::size_t piece) const {
+  while (const auto next = job.next_piece(piece)) {
+    piece = *next;
+    const auto part = job.take_of(piece);
+    if (!part) continue;
+    make_pages(job, *part);
+    const auto slot = await_slot(job, piece, [&] { return !job.failed(); });
+    if (slot) return Placed{*part, *slot};
   }
-  return true;
+  return std::nullopt;
+}
+
+/// Waits until threads may use a piece's slot. Returns nothing if it goes on no longer.
+template <typename GoesOn>
+std::optional<std::uint32_t> StagingSlots::await_slot(const StagingJob& job, std::size_t piece,
+                                                      GoesOn goes_on) const {
+  auto turn = job.turn_of(piece);
+  for (host::Patience patience(limits_of(job)); !turn; turn = job.turn_of(piece)) {
+    if (!goes_on()) return std::nullopt;
+    patience.pause();
+  }
+  const CrossingMark free{turn->ticket, slots_[turn->slot].event.get()};
+  for (CrossingQueue::Wait wait(queue_, free, limits_of(job)); !wait.over();) {
+    if (!goes_on()) return std::nullopt;
+  }
+  return turn->slot;
 }
 
 bool StagingSlots::is_under_way() const {
@@ -251,8 +309,7 @@ void StagingSlots::finish(StagingJob& job) noexcept {
     job.fail();
   }
   if (job.failed()) settle(job);
-  // Reuse free slots at once: they may still be in the caches.
-  first_ = job.completes ? 0 : (first_ + job.num_pieces()) % slots_.size();
+  put_in_sequence();
 }
 
 void StagingSlots::leave_under_way(StagingJob& job, CUstream stream) noexcept {
@@ -262,7 +319,7 @@ void StagingSlots::leave_under_way(StagingJob& job, CUstream stream) noexcept {
   } catch (...) {
     if (stop()) return;
     job.fail();
-    job.note_undefined(slots_.size());
+    job.note_undefined(false);
     job.note_in_use();
   }
 }
@@ -270,7 +327,7 @@ void StagingSlots::leave_under_way(StagingJob& job, CUstream stream) noexcept {
 /// Waits for what a failed job has left running, and finds out which bytes have arrived.
 void StagingSlots::settle(StagingJob& job) noexcept {
   const bool stopped = stop();
-  job.note_undefined(stopped ? 0 : slots_.size());
+  job.note_undefined(stopped);
   // Running pieces of a download are written to the slots, which are kept.
   if (!stopped && !job.downloads()) job.note_in_use();
 }

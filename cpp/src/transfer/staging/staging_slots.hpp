@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,10 +14,14 @@
 
 namespace isthmus::transfer {
 
-/// A few slots that all threads fill and empty together, part by part. Piece i uses the same slot
-/// as piece i + (number of slots). The thread that copies the last part of an upload's piece sends
-/// the piece; in a download it fetches the next piece for that slot. Parts are taken in order and
-/// one at a time, so a thread waits only for pieces whose parts others have taken before.
+/// A few slots that all threads fill and empty together, part by part. The thread that copies the
+/// last part of an upload's piece sends the piece, and its slot goes to the next piece without one;
+/// in a download it fetches that piece.
+///
+/// The system may take a thread's core for milliseconds. A thread takes a part only when it can copy
+/// it at once, so one that is delayed while it waits delays nobody. One that is delayed amid a part
+/// holds up its piece, and keeps that slot from the others; pieces after it go on in the other slots,
+/// and cross before it.
 class StagingSlots {
 public:
   /// Throws      DriverError, OutOfDeviceMemory, Unavailable.
@@ -27,12 +34,12 @@ public:
   /// Bytes that this many slots pin.
   static std::size_t memory_bytes(int num_slots, std::size_t slot_bytes) noexcept;
 
-  /// Call before a job whose pieces have up to `piece_bytes` and begin after `event`. A context
-  /// must be current.
+  /// Call before threads work on a job whose pieces have up to `piece_bytes` and begin after
+  /// `event`. A context must be current.
   ///
   /// event       outlives the job; null: no wait
   /// Throws      DriverError: then no part of the job is running.
-  void begin(std::size_t piece_bytes, const Event* event);
+  void begin(StagingJob& job, std::size_t piece_bytes, const Event* event);
   /// Fetches the first piece of a download; for an upload does nothing. One thread, before others
   /// work.
   void fetch_first(StagingJob& job) noexcept;
@@ -56,20 +63,28 @@ public:
 private:
   struct Slot {
     std::byte* data = nullptr;
+    std::unique_ptr<Event> event;  // of its marks
     CrossingMark crossed;
     bool under_way = false;  // and nobody has seen it cross
   };
+  struct Placed {
+    StagingJob::Part part;
+    std::uint32_t slot = 0;
+  };
 
   void arrange(std::size_t piece_bytes);
+  void put_in_sequence();
   void upload(StagingJob& job);
   void download(StagingJob& job);
-  void fetch(StagingJob& job, std::size_t piece);
-  void cross(StagingJob& job, std::size_t piece, std::span<const LinkCopy> copies);
-  void fetch_all(StagingJob& job, std::size_t begin, std::size_t end) noexcept;
-  Slot& slot_of(std::size_t piece) noexcept { return slots_[(first_ + piece) % slots_.size()]; }
-  bool await_free_slot(const StagingJob& job, std::size_t piece);
-  bool await_enqueued(const StagingJob& job, std::size_t piece) const;
-  bool await_crossed(const StagingJob& job, const Slot& slot) const;
+  void send(StagingJob& job, const Placed& placed, std::span<const LinkCopy> copies);
+  void fetch(StagingJob& job, std::size_t piece, std::uint32_t slot);
+  SlotTurn cross(StagingJob& job, std::uint32_t slot, std::span<const LinkCopy> copies);
+  void fetch_into(StagingJob& job, std::span<const std::uint32_t> slots) noexcept;
+  std::optional<Placed> take_ready(StagingJob& job, std::size_t piece) const;
+  std::optional<Placed> take_with_pages(StagingJob& job, std::size_t piece) const;
+  template <typename GoesOn>
+  std::optional<std::uint32_t> await_slot(const StagingJob& job, std::size_t piece,
+                                          GoesOn goes_on) const;
   bool is_under_way() const;
   void await_all();
   void settle(StagingJob& job) noexcept;
@@ -80,8 +95,8 @@ private:
   std::size_t memory_bytes_;
   CrossingQueue queue_;
   std::vector<Slot> slots_;
-  std::size_t stride_bytes_ = 0;  // from slot to slot
-  std::size_t first_ = 0;         // the slot of the job's first piece
+  std::vector<std::uint32_t> sequence_;  // the slots, as the next job uses them first
+  std::size_t stride_bytes_ = 0;         // from slot to slot
 };
 
 }  // namespace isthmus::transfer

@@ -256,7 +256,7 @@ void StagingRing::WorkerPool::copy(StagingJob& job, int num_threads, std::size_t
   const CurrentContext current(context);
   const int num_started = start_workers(num_threads);
   job.moments = settings.moments;
-  slots_->begin(piece_bytes, foreign ? nullptr : begin_of(stream));
+  slots_->begin(job, piece_bytes, foreign ? nullptr : begin_of(stream));
   work_together(job, static_cast<std::size_t>(num_started));
   if (!job.completes) slots_->leave_under_way(job, stream);
   drop_unusable_slots();
