@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <memory>
 #include <random>
-#include <stdexcept>
 #include <thread>
 
 #include <isthmus/errors.hpp>
@@ -14,8 +13,8 @@
 #include "host/cpu/cores.hpp"
 #include "host/system/text_file.hpp"
 #include "occupy.hpp"
+#include "transfer/meeting_place.hpp"
 #include "transfer/staging/copy_moments.hpp"
-#include "transfer/staging/slot_filler.hpp"
 #include "transfer/staging_under_test.hpp"
 
 namespace isthmus::transfer {
@@ -180,23 +179,6 @@ TEST_F(StagingThreadsTest, ThatAreDoneSleepBeforeTheCopyEndsUnlessItFollowsAnoth
   EXPECT_EQ(on_device(device_, sent.size()), sent);
 }
 
-/// Holds each piece until `num_expected` are held.
-class MeetingPlace final : public SlotFiller {
-public:
-  explicit MeetingPlace(int num_expected) : num_expected_(num_expected) {}
-  std::size_t fill(std::byte* slot, std::size_t /*offset_bytes*/,
-                   std::size_t size_bytes) const override {
-    ++num_here_;
-    if (!eventually([&] { return num_here_ >= num_expected_; })) throw std::runtime_error("alone");
-    std::memset(slot, 1, size_bytes);
-    return 0;
-  }
-
-private:
-  int num_expected_;
-  mutable std::atomic<int> num_here_{0};
-};
-
 /// The caller wakes only some of them.
 TEST_F(StagingThreadsTest, AllSleepersAreWokenForALargeCopy) {
   for (const int num_threads : {2, 5, 12}) {
@@ -210,41 +192,6 @@ TEST_F(StagingThreadsTest, AllSleepersAreWokenForALargeCopy) {
           eventually([&] { return all_asleep(static_cast<std::size_t>(num_threads) - 1); }));
     }
   }
-}
-
-/// Holds its second piece until all others are filled.
-class OneLatePiece final : public SlotFiller {
-public:
-  explicit OneLatePiece(std::size_t num_pieces) : num_others_(num_pieces - 1) {}
-  std::size_t fill(std::byte* slot, std::size_t offset_bytes,
-                   std::size_t size_bytes) const override {
-    if (offset_bytes == size_bytes) {
-      if (!eventually([&] { return num_filled_ == num_others_; }))
-        throw std::runtime_error("the others wait for this piece");
-    } else {
-      ++num_filled_;
-    }
-    std::memset(slot, static_cast<int>(offset_bytes / size_bytes), size_bytes);
-    return 0;
-  }
-
-private:
-  std::size_t num_others_;
-  mutable std::atomic<std::size_t> num_filled_{0};
-};
-
-/// The system may take a thread's core for milliseconds. There are more pieces than slots.
-TEST_F(StagingThreadsTest, AThreadThatIsDelayedHoldsUpOnlyItsPiece) {
-  const RingSettings settings = small_settings(2);
-  StagingRing ring(retained(), settings);
-  constexpr std::size_t kNumPieces = 100;
-  const std::size_t size_bytes = kNumPieces * settings.filler_bytes;
-  const CUdeviceptr device = device_memory(size_bytes);
-  ring.upload(device, OneLatePiece(kNumPieces), size_bytes, order_);
-  const Bytes sent = on_device(device, size_bytes);
-  for (std::size_t piece = 0; piece < kNumPieces; ++piece)
-    EXPECT_TRUE(all_are(sent, piece * settings.filler_bytes, (piece + 1) * settings.filler_bytes,
-                        static_cast<std::uint8_t>(piece)));
 }
 
 TEST_F(StagingThreadsTest, CopiesTakeTheThreadsThatTheyAreToldTo) {

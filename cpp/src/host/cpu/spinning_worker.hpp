@@ -32,7 +32,7 @@ inline constexpr std::chrono::microseconds kDefaultSpinTime{20};
 ///
 /// Posts are counted. A post belongs to whoever moves `answer_` on from the post before: either the
 /// worker, which then runs the job, or the caller, which takes the job back. So a caller never
-/// waits for a worker that sleeps or was descheduled.
+/// waits for a worker that sleeps, or that was descheduled before it began.
 ///
 /// Only one thread at a time may call the functions; wake() may be called by any thread. A forked
 /// child has no such thread: the object must not be used or destroyed there.
@@ -52,7 +52,7 @@ public:
       : spin_time_(spin_time),
         stay_awake_(stay_awake),
         thread_(start_thread(name, cpus, [this] { run(); })) {}
-  /// Ends the thread. Every post must have been taken back or waited for.
+  /// Waits for the last job, and ends the thread.
   ~SpinningWorker() {
     posted_.store(kEnd);
     wake();
@@ -68,8 +68,14 @@ public:
     if (asleep_.load() != 0 && asleep_.exchange(0) != 0) asleep_.notify_one();
   }
 
-  /// Offers a job. Doesn't wake the thread. Every post must be followed by take_back(), and if that
-  /// fails by wait(). A caller that wakes the thread after the post may wait() at once.
+  /// True if every job that was offered is done or was taken back: then writes of the worker are
+  /// visible, too.
+  bool idle() const noexcept {
+    return answer_.load(std::memory_order_acquire) == 2 * posted_.load(std::memory_order_relaxed);
+  }
+
+  /// Offers a job to an idle worker. Doesn't wake the thread: a caller that doesn't do so must
+  /// take_back(). Its copy of the job stays until the next post.
   void post(const Job& job) noexcept {
     job_ = job;
     // Sequentially consistent, as is the worker's check after it has said that it sleeps. Either
@@ -88,8 +94,7 @@ public:
 
   /// Waits until the worker has done the job.
   void wait(const SpinLimits& limits = {}) const noexcept {
-    const std::uint64_t done = 2 * posted_.load(std::memory_order_relaxed);
-    wait_until([&] { return answer_.load(std::memory_order_acquire) == done; }, limits);
+    wait_until([&] { return idle(); }, limits);
   }
 
 private:

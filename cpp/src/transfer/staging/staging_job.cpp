@@ -1,6 +1,7 @@
 #include "transfer/staging/staging_job.hpp"
 
 #include <string>
+#include <utility>
 
 #include <isthmus/errors.hpp>
 
@@ -9,10 +10,13 @@
 
 namespace isthmus::transfer {
 
-StagingJob::StagingJob(const PiecePlan& plan, const StagedRanges& ranges)
-    : plan_(plan), ranges_(ranges), progress_(std::make_unique<Progress[]>(plan.pieces().size())) {
+StagingJob::StagingJob(PiecePlan plan, const StagedRanges& ranges)
+    : plan_(std::move(plan)),
+      ranges_(ranges),
+      downloads_(ranges.all().front().target != nullptr),
+      progress_(std::make_unique<Progress[]>(num_pieces())) {
   for (std::size_t piece = 0; piece < num_pieces(); ++piece) {
-    progress_[piece].num_missing.store(plan.pieces()[piece].num_parts, std::memory_order_relaxed);
+    progress_[piece].num_missing.store(plan_.pieces()[piece].num_parts, std::memory_order_relaxed);
   }
 }
 

@@ -28,14 +28,15 @@ struct alignas(8) SlotTurn {
 
 /// The bytes to copy, which thread takes which part, which piece uses which slot, the progress of
 /// each piece, and the failure. Slots go to pieces in order, whenever one is free: a piece that one
-/// thread holds up keeps only its own slot.
+/// thread holds up keeps only its own slot. Once it is done(), threads that are late see only that,
+/// and nothing of what the job refers to.
 ///
 /// The public members are set before threads see it.
 class StagingJob {
 public:
-  /// plan        of the ranges' bytes; outlives the job
-  /// ranges      at least one; outlive the job
-  StagingJob(const PiecePlan& plan, const StagedRanges& ranges);
+  /// plan        of the ranges' bytes
+  /// ranges      at least one; live until the job is done(), or no thread works on it
+  StagingJob(PiecePlan plan, const StagedRanges& ranges);
 
   const SlotFiller* filler = nullptr;  ///< for an upload whose pieces have one part each
   bool completes = true;               ///< false: an upload may return with copies still running
@@ -71,10 +72,15 @@ public:
   /// Reports that a piece of an upload was enqueued. Its slot goes to `next`, of claim().
   void note_enqueued(std::size_t piece, std::size_t next) noexcept;
 
+  /// Reports that no thread will touch a piece's bytes, slot and ranges any more.
+  void note_done() noexcept { num_done_.fetch_add(1, std::memory_order_acq_rel); }
+  /// True if that holds for all pieces. Threads that see it see earlier writes.
+  bool done() const noexcept { return num_done_.load(std::memory_order_acquire) == num_pieces(); }
+
   std::size_t num_pieces() const noexcept { return plan_.pieces().size(); }
   const Piece& bytes_of(std::size_t piece) const noexcept { return plan_.pieces()[piece].bytes; }
   const StagedRanges& ranges() const noexcept { return ranges_; }
-  bool downloads() const noexcept { return ranges_.all().front().target != nullptr; }
+  bool downloads() const noexcept { return downloads_; }
 
   /// Records the exception that is being handled, and makes take() give no more parts.
   void fail() noexcept;
@@ -107,8 +113,9 @@ private:
   bool enqueued(std::size_t piece) const noexcept;
   bool in_target(std::size_t piece, bool arrived) const noexcept;
 
-  const PiecePlan& plan_;
+  PiecePlan plan_;
   const StagedRanges& ranges_;
+  const bool downloads_;
   std::unique_ptr<Progress[]> progress_;
   std::atomic<bool> failed_{false};
   std::mutex mutex_;
@@ -117,6 +124,7 @@ private:
   bool in_use_ = false;
   alignas(host::kApartBytes) std::atomic<std::size_t> next_part_{0};
   alignas(host::kApartBytes) std::atomic<std::size_t> next_claimed_{0};
+  std::atomic<std::size_t> num_done_{0};
 };
 
 }  // namespace isthmus::transfer

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include <isthmus/errors.hpp>
 
@@ -59,22 +60,22 @@ void StagingRing::WorkerPool::upload(const StagedRanges& ranges, std::size_t add
     limits = staged_limits(limits, settings, size_bytes);
     plan = PiecePlan(size_bytes, num_threads, limits, address);
   }
-  StagingJob job(plan, ranges);
-  job.completes = !staged;
-  job.sleeps = size_bytes >= settings.min_sleeping_bytes;
+  const auto shared = std::make_shared<SharedCopy>(std::move(plan), ranges);
+  shared->job.completes = !staged;
+  shared->job.sleeps = size_bytes >= settings.min_sleeping_bytes;
   // Consecutive staged copies use slots of one size, or the second would wait for the first.
-  copy(job, num_threads, staged ? settings.slot_bytes : limits.max_bytes, stream);
+  copy(shared, num_threads, staged ? settings.slot_bytes : limits.max_bytes, stream);
 }
 
 void StagingRing::WorkerPool::download(const StagedRanges& ranges, std::size_t address,
                                        std::size_t grain_bytes, bool fresh, CUstream stream) {
   const int num_threads = download_threads(ranges.size_bytes(), fresh);
   const PlanLimits limits = download_limits(ranges.size_bytes(), grain_bytes);
-  const PiecePlan plan(ranges.size_bytes(), num_threads, limits, address);
-  StagingJob job(plan, ranges);
+  const auto shared = std::make_shared<SharedCopy>(
+      PiecePlan(ranges.size_bytes(), num_threads, limits, address), ranges);
   // Of several targets any may lack pages.
-  job.makes_pages = fresh || ranges.all().size() > 1;
-  copy(job, num_threads, limits.max_bytes, stream);
+  shared->job.makes_pages = fresh || ranges.all().size() > 1;
+  copy(shared, num_threads, limits.max_bytes, stream);
 }
 
 void StagingRing::WorkerPool::upload_one(const OneDevice& target, const std::byte* source,
@@ -137,13 +138,13 @@ void StagingRing::upload(CUdeviceptr target, const SlotFiller& source, std::size
   pool_->require_own_process();
   if (size_bytes == 0) return;
   const std::size_t bytes = pool_->filler_bytes();
-  const PiecePlan plan(size_bytes, pool_->max_threads, {bytes, bytes, bytes, bytes, bytes, 1});
   const StagedRanges one({target, size_bytes});
-  StagingJob job(plan, one);
-  job.filler = &source;
-  job.completes = end == UploadEnd::complete;
+  const auto shared = std::make_shared<SharedCopy>(
+      PiecePlan(size_bytes, pool_->max_threads, {bytes, bytes, bytes, bytes, bytes, 1}), one);
+  shared->job.filler = &source;
+  shared->job.completes = end == UploadEnd::complete;
   const auto turn = pool_->take_turn(pool_->max_threads);
-  pool_->copy(job, pool_->max_threads, bytes, stream);
+  pool_->copy(shared, pool_->max_threads, bytes, stream);
 }
 
 int StagingRing::num_threads() const noexcept { return pool_->num_threads(); }

@@ -111,8 +111,8 @@ StagingSlots::~StagingSlots() {
 
 /// Divides the memory into slots for pieces of up to `piece_bytes`.
 void StagingSlots::arrange(std::size_t piece_bytes) {
+  if (fits(piece_bytes)) return;
   const std::size_t stride_bytes = stride_for(piece_bytes);
-  if (stride_bytes == stride_bytes_) return;
   // Staged copies may wait for other work in their stream; this job need not wait for them.
   if (stride_bytes < stride_bytes_ && is_under_way()) return;
   await_all();
@@ -124,6 +124,10 @@ void StagingSlots::arrange(std::size_t piece_bytes) {
   slots_ = std::move(slots);
   stride_bytes_ = stride_bytes;
   put_in_sequence();
+}
+
+bool StagingSlots::fits(std::size_t piece_bytes) const noexcept {
+  return stride_for(piece_bytes) == stride_bytes_;
 }
 
 /// The slots by place, which may still be in the caches; but those that are under way last, in the
@@ -218,7 +222,9 @@ void StagingSlots::download(StagingJob& job) {
   };
   for (auto placed = next(0); placed; placed = next(placed->part.piece)) {
     store(job, placed->part, slots_[placed->slot].data);
-    if (job.finish_part(placed->part.piece)) fetch_into(job, std::array{placed->slot});
+    if (!job.finish_part(placed->part.piece)) continue;
+    fetch_into(job, std::array{placed->slot});
+    job.note_done();
   }
 }
 
@@ -228,6 +234,7 @@ void StagingSlots::send(StagingJob& job, const Placed& placed, std::span<const L
   const std::size_t next = job.claim();
   job.note_enqueued(placed.part.piece, next);
   job.give(next, turn);
+  job.note_done();
 }
 
 void StagingSlots::fetch(StagingJob& job, std::size_t piece, std::uint32_t slot) {

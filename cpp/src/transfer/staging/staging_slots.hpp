@@ -21,7 +21,7 @@ namespace isthmus::transfer {
 /// The system may take a thread's core for milliseconds. A thread takes a part only when it can copy
 /// it at once, so one that is delayed while it waits delays nobody. One that is delayed amid a part
 /// holds up its piece, and keeps that slot from the others; pieces after it go on in the other slots,
-/// and cross before it.
+/// and cross before it. A job that is done needn't wait for the threads that work() on it.
 class StagingSlots {
 public:
   /// Throws      DriverError, OutOfDeviceMemory, Unavailable.
@@ -39,7 +39,10 @@ public:
   ///
   /// event       outlives the job; null: no wait
   /// Throws      DriverError: then no part of the job is running.
+  /// Unless it fits(), no thread works on a former job.
   void begin(StagingJob& job, std::size_t piece_bytes, const Event* event);
+  /// True if the slots needn't be arranged anew for pieces of up to `piece_bytes`.
+  bool fits(std::size_t piece_bytes) const noexcept;
   /// Fetches the first piece of a download; for an upload does nothing. One thread, before others
   /// work.
   void fetch_first(StagingJob& job) noexcept;
@@ -49,9 +52,10 @@ public:
   /// Fetches as many more pieces as there are slots for. Called by the same thread; others may
   /// already work.
   void fetch_more(StagingJob& job) noexcept;
-  /// Copies parts until none are left. Called by several threads. Failures are recorded in the job.
+  /// Copies parts until none are left. Called by several threads, which may return after the job is
+  /// done. Failures are recorded in the job.
   void work(StagingJob& job) noexcept;
-  /// After all threads have worked: waits for what the job has to wait for.
+  /// After the job is done, or all threads have worked: waits for what the job has to wait for.
   void finish(StagingJob& job) noexcept;
   /// Makes `stream` wait for an upload that is still running; if the driver can't do that, waits
   /// itself.

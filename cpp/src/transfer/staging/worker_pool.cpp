@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 #include <optional>
+#include <ranges>
 #include <system_error>
 #include <utility>
 
@@ -104,8 +105,8 @@ RingSettings checked(const RingSettings& settings) {
 }  // namespace
 
 void RingPart::operator()() const noexcept {
-  for (const auto& worker : woken) worker->wake();
-  slots->work(*job);
+  for (std::uint32_t i = first_woken; i < end_woken; ++i) copy->helpers[i]->wake();
+  slots->work(copy->job);
 }
 
 StagingRing::WorkerPool::WorkerPool(const Context& the_context, const RingSettings& the_settings)
@@ -126,6 +127,9 @@ StagingRing::WorkerPool::WorkerPool(const Context& the_context, const RingSettin
       spin_time_(window::spin_time()) {
   watch_forks();
 }
+
+/// A late worker may still wake another one.
+StagingRing::WorkerPool::~WorkerPool() { await_workers(); }
 
 bool StagingRing::WorkerPool::in_own_process() const noexcept {
   return process_ == process_generation();
@@ -244,8 +248,9 @@ std::unique_lock<std::mutex> StagingRing::WorkerPool::take_turn(int num_threads)
   return turn;
 }
 
-void StagingRing::WorkerPool::copy(StagingJob& job, int num_threads, std::size_t piece_bytes,
-                                   CUstream stream) {
+void StagingRing::WorkerPool::copy(const std::shared_ptr<SharedCopy>& shared, int num_threads,
+                                   std::size_t piece_bytes, CUstream stream) {
+  StagingJob& job = shared->job;
   const ScopedRelaxedCapture relaxed(context.driver());
   const bool foreign = is_foreign_context();
   if (foreign) {
@@ -256,8 +261,10 @@ void StagingRing::WorkerPool::copy(StagingJob& job, int num_threads, std::size_t
   const CurrentContext current(context);
   const int num_started = start_workers(num_threads);
   job.moments = settings.moments;
+  if (!slots_->fits(piece_bytes)) await_workers();
   slots_->begin(job, piece_bytes, foreign ? nullptr : begin_of(stream));
-  work_together(job, static_cast<std::size_t>(num_started));
+  choose_helpers(*shared, static_cast<std::size_t>(num_started) - 1);
+  work_together(shared);
   if (!job.completes) slots_->leave_under_way(job, stream);
   drop_unusable_slots();
   job.rethrow();
@@ -306,21 +313,29 @@ void StagingRing::WorkerPool::make_slots() {
   pinned_bytes = StagingSlots::memory_bytes(settings.num_slots, settings.slot_bytes);
 }
 
+/// Those that are late with a former copy aren't waited for.
+void StagingRing::WorkerPool::choose_helpers(SharedCopy& shared, std::size_t num_helpers) const {
+  shared.helpers.reserve(num_helpers);
+  for (const auto& worker : workers_) {
+    if (shared.helpers.size() == num_helpers) return;
+    if (worker->idle()) shared.helpers.push_back(worker.get());
+  }
+}
+
 /// The caller wakes a few workers, and these wake the others.
-void StagingRing::WorkerPool::post(StagingJob& job, std::size_t num_helpers) noexcept {
-  const std::span<const std::unique_ptr<RingWorker>> all(workers_.data(), num_helpers);
-  const std::size_t num_first = std::min(num_helpers, kMaxWokenByCaller);
-  const auto woken_by_workers = all.subspan(num_first);
-  for (std::size_t i = 0; i < num_helpers; ++i) {
-    RingPart part{slots_.get(), &job, {}};
+void StagingRing::WorkerPool::post(const std::shared_ptr<SharedCopy>& shared) noexcept {
+  const std::vector<RingWorker*>& all = shared->helpers;
+  const std::size_t num_first = std::min(all.size(), kMaxWokenByCaller);
+  const std::size_t num_others = all.size() - num_first;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    RingPart part{slots_.get(), shared};
     if (i < num_first) {
-      const std::size_t begin = woken_by_workers.size() * i / num_first;
-      const std::size_t end = woken_by_workers.size() * (i + 1) / num_first;
-      part.woken = woken_by_workers.subspan(begin, end - begin);
+      part.first_woken = static_cast<std::uint32_t>(num_first + num_others * i / num_first);
+      part.end_woken = static_cast<std::uint32_t>(num_first + num_others * (i + 1) / num_first);
     }
     all[i]->post(part);
   }
-  for (const auto& worker : all.first(num_first)) worker->wake();
+  for (std::size_t i = 0; i < num_first; ++i) all[i]->wake();
 }
 
 /// True if the threads are done long before the copy ends.
@@ -328,25 +343,31 @@ bool StagingRing::WorkerPool::rests(const StagingJob& job) const noexcept {
   return !job.downloads() && job.ranges().size_bytes() >= settings.min_resting_bytes;
 }
 
-void StagingRing::WorkerPool::work_together(StagingJob& job, std::size_t num_threads) noexcept {
-  const std::size_t num_helpers = num_threads - 1;
+void StagingRing::WorkerPool::work_together(const std::shared_ptr<SharedCopy>& shared) noexcept {
+  StagingJob& job = shared->job;
   copying_.store(follows_ && !rests(job), std::memory_order_relaxed);
   // The others wake while the first piece crosses.
   slots_->fetch_first(job);
-  post(job, num_helpers);
+  post(shared);
   slots_->put_in_order(job);
   slots_->fetch_more(job);
   slots_->work(job);
-  for (std::size_t i = num_helpers; i-- > 0;) {
-    if (!workers_[i]->take_back()) workers_[i]->wait();
+  for (RingWorker* const worker : shared->helpers | std::views::reverse) {
+    if (!worker->take_back()) host::wait_until([&] { return job.done() || worker->idle(); });
   }
   slots_->finish(job);
   copying_.store(false, std::memory_order_relaxed);
   ended_ = Clock::now();
 }
 
+/// Waits for those that are late with a former copy.
+void StagingRing::WorkerPool::await_workers() const noexcept {
+  for (const auto& worker : workers_) worker->wait();
+}
+
 void StagingRing::WorkerPool::drop_unusable_slots() noexcept {
   if (slots_ == nullptr || slots_->usable()) return;
+  await_workers();
   slots_.reset();
   pinned_bytes = 0;
 }
@@ -355,6 +376,7 @@ void StagingRing::WorkerPool::trim() {
   require_own_process();
   const std::lock_guard lock(busy_);
   const ScopedRelaxedCapture relaxed(context.driver());
+  await_workers();
   workers_.clear();
   slots_.reset();
   begin_.reset();

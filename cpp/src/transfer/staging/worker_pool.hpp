@@ -3,9 +3,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <mutex>
-#include <span>
+#include <utility>
 #include <vector>
 
 #include "host/cpu/spinning_worker.hpp"
@@ -19,11 +20,21 @@ namespace isthmus::transfer {
 struct RingPart;
 using RingWorker = host::SpinningWorker<RingPart>;
 
-/// What one worker does for a job: it wakes others, then takes part in the copy.
+/// A copy and the workers that take part in it. The caller doesn't wait for those that are late when
+/// the job is done: the last of them to let go frees it.
+struct SharedCopy {
+  SharedCopy(PiecePlan plan, const StagedRanges& ranges) : job(std::move(plan), ranges) {}
+
+  StagingJob job;
+  std::vector<RingWorker*> helpers;
+};
+
+/// What one worker does for a copy: it wakes others, then takes part.
 struct RingPart {
   StagingSlots* slots = nullptr;
-  StagingJob* job = nullptr;
-  std::span<const std::unique_ptr<RingWorker>> woken;  ///< the workers that it wakes
+  std::shared_ptr<SharedCopy> copy;
+  std::uint32_t first_woken = 0;  ///< of the copy's helpers
+  std::uint32_t end_woken = 0;
 
   void operator()() const noexcept;
 };
@@ -32,6 +43,9 @@ struct RingPart {
 struct StagingRing::WorkerPool {
 public:
   WorkerPool(const Context& context, const RingSettings& settings);
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
 
   /// Throws      UsageError in a forked child.
   void require_own_process() const;
@@ -75,11 +89,12 @@ public:
   /// Waits for other copies, and wakes the first workers: waking takes longer than preparing this
   /// copy.
   std::unique_lock<std::mutex> take_turn(int num_threads);
-  /// Copies `job` after what is in `stream` now, and returns when all its threads have done their
-  /// part. If the job doesn't complete, `stream` waits for the rest. The caller holds the turn.
+  /// Copies a job after what is in `stream` now, and returns when it is done. If the job doesn't
+  /// complete, `stream` waits for the rest. The caller holds the turn.
   ///
   /// piece_bytes  the size that each slot must hold
-  void copy(StagingJob& job, int num_threads, std::size_t piece_bytes, CUstream stream);
+  void copy(const std::shared_ptr<SharedCopy>& shared, int num_threads, std::size_t piece_bytes,
+            CUstream stream);
   void trim();
   int most_threads(std::size_t size_bytes, int most) const noexcept;
 
@@ -104,9 +119,11 @@ private:
   void make_slots();
   const Event* begin_of(CUstream stream);
   bool is_foreign_context() const;
-  void post(StagingJob& job, std::size_t num_helpers) noexcept;
+  void choose_helpers(SharedCopy& shared, std::size_t num_helpers) const;
+  void post(const std::shared_ptr<SharedCopy>& shared) noexcept;
   bool rests(const StagingJob& job) const noexcept;
-  void work_together(StagingJob& job, std::size_t num_threads) noexcept;
+  void work_together(const std::shared_ptr<SharedCopy>& shared) noexcept;
+  void await_workers() const noexcept;
   void drop_unusable_slots() noexcept;
 
   std::atomic<int> max_upload_threads_;
