@@ -111,6 +111,26 @@ TEST(StagingJobTest, AFailureEndsTheCopyAndTheFirstIsThrown) {
   EXPECT_TRUE(says(failure_of(job), "no more; bytes [0, 131072) of the target are undefined"));
 }
 
+/// Its caller has already looked, and may have returned.
+TEST(StagingJobTest, AThreadThatIsLateCantMakeAClosedJobFail) {
+  const PiecePlan cut = plan();
+  const StagedRanges one({kAddress, cut.size_bytes()});
+  StagingJob job(cut, one);
+  for (std::size_t piece = 0; piece < kNumPieces; ++piece) {
+    EXPECT_FALSE(job.done());
+    job.note_done();
+  }
+  EXPECT_TRUE(job.done());
+  job.close();
+  try {
+    throw std::runtime_error("late");
+  } catch (...) {
+    job.fail_unless_closed();
+  }
+  EXPECT_FALSE(job.failed());
+  EXPECT_NO_THROW(job.rethrow());
+}
+
 TEST(StagingJobTest, AnUploadIsDefinedUpToTheFirstPieceThatWasNotSent) {
   const PiecePlan cut = plan();
   const StagedRanges one({kAddress, cut.size_bytes()});

@@ -54,7 +54,8 @@ TEST_F(StagingLateThreadsTest, AThreadThatIsDelayedHoldsUpOnlyItsPiece) {
                         static_cast<std::uint8_t>(piece)));
 }
 
-/// Keeps every thread but this one from leaving its context until it is told to let them go.
+/// Keeps every thread but this one from leaving its context until it is told to let them go. Must
+/// outlive the ring.
 class HeldThreads {
 public:
   explicit HeldThreads(const Driver& driver) {
@@ -90,8 +91,8 @@ TEST_F(StagingLateThreadsTest, ACopyThatIsDoneWaitsForNoThread) {
   RingSettings settings = small_settings(2);
   const std::size_t size_bytes = 2 * settings.filler_bytes;
   const CUdeviceptr device = device_memory(size_bytes);
-  StagingRing ring(retained(), settings);
   HeldThreads held(driver());
+  StagingRing ring(retained(), settings);
   ring.upload(device, MeetingPlace(2), size_bytes, nullptr);
   EXPECT_TRUE(eventually([&] { return held.holds_one(); }));
   for (unsigned round = 0; round < 3; ++round) {
@@ -111,8 +112,8 @@ TEST_F(StagingLateThreadsTest, SlotsAreGivenBackWhenTheLastThreadHasLeftThem) {
   RingSettings settings = small_settings(2);
   const std::size_t size_bytes = 2 * settings.filler_bytes;
   const CUdeviceptr device = device_memory(size_bytes);
-  StagingRing ring(retained(), settings);
   HeldThreads held(driver());
+  StagingRing ring(retained(), settings);
   ring.upload(device, MeetingPlace(2), size_bytes, nullptr);
   EXPECT_TRUE(eventually([&] { return held.holds_one(); }));
   std::atomic<bool> trimmed{false};

@@ -6,7 +6,8 @@
 
 namespace isthmus::transfer {
 
-/// Filled by the threads of one copy, in ns of host::steady_ns().
+/// Filled by the threads of one copy, in ns of host::steady_ns(). A thread that begins when the copy
+/// ends may note that in the next one's.
 class CopyMoments {
 public:
   void clear() noexcept {

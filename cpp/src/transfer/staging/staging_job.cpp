@@ -62,10 +62,25 @@ bool StagingJob::enqueued(std::size_t piece) const noexcept {
   return progress_[piece].next_in_slot.load(std::memory_order_acquire) != kNotEnqueued;
 }
 
-void StagingJob::fail() noexcept {
-  const std::lock_guard lock(mutex_);
+/// The caller holds the lock.
+void StagingJob::record_failure() noexcept {
   if (failure_ == nullptr) failure_ = std::current_exception();
   failed_.store(true, std::memory_order_release);
+}
+
+void StagingJob::fail() noexcept {
+  const std::lock_guard lock(mutex_);
+  record_failure();
+}
+
+void StagingJob::fail_unless_closed() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!closed_) record_failure();
+}
+
+void StagingJob::close() noexcept {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
 }
 
 bool StagingJob::in_target(std::size_t piece, bool arrived) const noexcept {

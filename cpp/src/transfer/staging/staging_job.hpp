@@ -82,10 +82,14 @@ public:
   const StagedRanges& ranges() const noexcept { return ranges_; }
   bool downloads() const noexcept { return downloads_; }
 
-  /// Records the exception that is being handled, and makes take() give no more parts.
+  /// Records the exception that is being handled; next_piece() gives no more.
   void fail() noexcept;
+  /// The same in a thread that may be late: once the job is closed it changes nothing.
+  void fail_unless_closed() noexcept;
+  /// Call when the job is done, or no thread works on it, and before asking whether it has failed.
+  void close() noexcept;
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
-  /// Records which bytes a failed copy leaves undefined; no thread works on it any more.
+  /// Records which bytes a failed copy leaves undefined; the job is closed.
   ///
   /// arrived     all enqueued pieces have; otherwise only those whose slot was enqueued again
   void note_undefined(bool arrived) noexcept;
@@ -112,6 +116,7 @@ private:
   }
   bool enqueued(std::size_t piece) const noexcept;
   bool in_target(std::size_t piece, bool arrived) const noexcept;
+  void record_failure() noexcept;
 
   PiecePlan plan_;
   const StagedRanges& ranges_;
@@ -120,6 +125,7 @@ private:
   std::atomic<bool> failed_{false};
   std::mutex mutex_;
   std::exception_ptr failure_;
+  bool closed_ = false;
   std::size_t first_undefined_ = 0;
   bool in_use_ = false;
   alignas(host::kApartBytes) std::atomic<std::size_t> next_part_{0};

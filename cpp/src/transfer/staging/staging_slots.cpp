@@ -121,6 +121,7 @@ void StagingSlots::arrange(std::size_t piece_bytes) {
     slots[i].data = memory_.data() + i * stride_bytes;
     slots[i].event = queue_.make_event();
   }
+  sequence_.reserve(slots.size());
   slots_ = std::move(slots);
   stride_bytes_ = stride_bytes;
   put_in_sequence();
@@ -190,13 +191,13 @@ void StagingSlots::fetch_into(StagingJob& job, std::span<const std::uint32_t> sl
 }
 
 void StagingSlots::work(StagingJob& job) noexcept {
-  if (job.moments != nullptr) job.moments->note_begun(host::steady_ns());
+  if (job.moments != nullptr && !job.done()) job.moments->note_begun(host::steady_ns());
   try {
     const CurrentContext current(context_);
     const ScopedRelaxedCapture relaxed(context_.driver());
     job.downloads() ? download(job) : upload(job);
   } catch (...) {
-    job.fail();
+    job.fail_unless_closed();
   }
 }
 

@@ -21,7 +21,8 @@ namespace isthmus::transfer {
 /// The system may take a thread's core for milliseconds. A thread takes a part only when it can copy
 /// it at once, so one that is delayed while it waits delays nobody. One that is delayed amid a part
 /// holds up its piece, and keeps that slot from the others; pieces after it go on in the other slots,
-/// and cross before it. A job that is done needn't wait for the threads that work() on it.
+/// and cross before it. Only one that is delayed in the few microseconds of a call of the driver holds
+/// up all others. A job that is done needn't wait for the threads that work() on it.
 class StagingSlots {
 public:
   /// Throws      DriverError, OutOfDeviceMemory, Unavailable.
@@ -55,7 +56,7 @@ public:
   /// Copies parts until none are left. Called by several threads, which may return after the job is
   /// done. Failures are recorded in the job.
   void work(StagingJob& job) noexcept;
-  /// After the job is done, or all threads have worked: waits for what the job has to wait for.
+  /// When the job is closed: waits for what it has to wait for.
   void finish(StagingJob& job) noexcept;
   /// Makes `stream` wait for an upload that is still running; if the driver can't do that, waits
   /// itself.

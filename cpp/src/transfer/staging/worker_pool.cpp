@@ -355,6 +355,7 @@ void StagingRing::WorkerPool::work_together(const std::shared_ptr<SharedCopy>& s
   for (RingWorker* const worker : shared->helpers | std::views::reverse) {
     if (!worker->take_back()) host::wait_until([&] { return job.done() || worker->idle(); });
   }
+  job.close();
   slots_->finish(job);
   copying_.store(false, std::memory_order_relaxed);
   ended_ = Clock::now();
