@@ -24,8 +24,9 @@
 // size_kib   1024,4096,16384,65536,1048576
 // directions h2d,d2h
 // rounds     7                        the medians are of this many
-// conditions warm,pause,fresh         warm: right after two other copies of the ring; pause: 2 ms later,
-//                                     when its threads sleep; fresh: into memory never touched
+// conditions warm,pause,cold,fresh    warm: right after two other copies of the ring; pause: 2 ms later,
+//                                     when its threads sleep; cold: 2 ms after other memory was
+//                                     read, too; fresh: into memory never touched
 //
 // Each row says the CPU time of all threads of the process for one copy, too: without what threads
 // spin once it has ended, and reliable from some ms on, since the kernel counts other threads that run
@@ -66,6 +67,9 @@ using isthmus::transfer::StagingRing;
 
 constexpr std::size_t kKiB = 1024;
 constexpr std::chrono::milliseconds kPause{2};
+// More than the caches that cores share.
+constexpr std::size_t kOtherBytes = std::size_t{256} << 20U;
+constexpr std::size_t kLineBytes = 64;
 
 double seconds_between(std::int64_t begun_ns, std::int64_t ended_ns) {
   return static_cast<double>(ended_ns - begun_ns) * 1e-9;
@@ -91,7 +95,7 @@ const Options kDefaults{{"threads", {"8", "10", "12", "15"}},
                         {"size_kib", {"1024", "4096", "16384", "65536", "1048576"}},
                         {"directions", {"h2d", "d2h"}},
                         {"rounds", {"7"}},
-                        {"conditions", {"warm", "pause", "fresh"}}};
+                        {"conditions", {"warm", "pause", "cold", "fresh"}}};
 
 void vary_marks(std::vector<RingSettings>& all, const std::vector<std::string>& marks) {
   std::vector<RingSettings> varied;
@@ -155,8 +159,7 @@ std::vector<RingSettings> settings_of(const Options& options) {
        [](auto& one, std::size_t n) { one.long_upload_growth = static_cast<double>(n) / 100; });
   vary("long_down_growth",
        [](auto& one, std::size_t n) { one.long_download_growth = static_cast<double>(n) / 100; });
-  vary("resting_mib",
-       [](auto& one, std::size_t n) { one.min_resting_bytes = n * kKiB * kKiB; });
+  vary("resting_mib", [](auto& one, std::size_t n) { one.min_resting_bytes = n * kKiB * kKiB; });
   vary_marks(all, options.at("marks"));
   vary_stores(all, options.at("stores"));
   std::erase_if(all, [](const auto& one) { return one.first_bytes > one.slot_bytes; });
@@ -221,7 +224,9 @@ public:
         device_(context_, max_bytes_),
         pageable_(max_bytes_),
         pinned_(context_, max_bytes_),
-        num_rounds_(numbers(options, "rounds").front()) {
+        num_rounds_(numbers(options, "rounds").front()),
+        other_(kOtherBytes) {
+    isthmus::host::fill_pattern(other_.data(), kOtherBytes, 1);
     isthmus::host::fill_pattern(pageable_.data(), max_bytes_, 1);
     isthmus::host::fill_pattern(pinned_.data(), max_bytes_, 1);
     add_driver("driver_pageable", pageable_.data());
@@ -236,6 +241,7 @@ private:
   void add_driver(const std::string& name, std::byte* host);
   void add_ring(RingSettings settings);
   void verify(StagingRing& ring);
+  void read_other_memory() const;
   Sample sample_of_one(Subject& subject, const std::string& condition, bool up,
                        std::size_t size_bytes);
 
@@ -246,6 +252,7 @@ private:
   isthmus::host::PageableBuffer pageable_;
   isthmus::PinnedBuffer pinned_;
   std::size_t num_rounds_;
+  isthmus::host::PageableBuffer other_;
   std::vector<std::unique_ptr<CopyMoments>> moments_;
   std::vector<std::unique_ptr<StagingRing>> rings_;
   std::vector<Subject> subjects_;
@@ -313,6 +320,12 @@ void Bench::verify(StagingRing& ring) {
   if (found != sent) throw std::runtime_error("a ring's copy isn't what was sent");
 }
 
+/// Fills the caches with it.
+void Bench::read_other_memory() const {
+  const volatile std::byte* const memory = other_.data();
+  for (std::size_t i = 0; i < kOtherBytes; i += kLineBytes) (void)memory[i];
+}
+
 Sample Bench::sample_of_one(Subject& subject, const std::string& condition, bool up,
                             std::size_t size_bytes) {
   const auto copy = [&](std::byte* host, std::size_t bytes) {
@@ -326,7 +339,8 @@ Sample Bench::sample_of_one(Subject& subject, const std::string& condition, bool
   }
   // Threads stay awake for the next copy only after one that follows another.
   for (int i = 0; i < 2; ++i) copy(subject.host, size_bytes);
-  if (condition == "pause") std::this_thread::sleep_for(kPause);
+  if (condition == "cold") read_other_memory();
+  if (condition == "cold" || condition == "pause") std::this_thread::sleep_for(kPause);
   return sample_of([&] { copy(subject.host, size_bytes); });
 }
 
