@@ -7,6 +7,8 @@
 // threads    8,10,12,15               RingSettings::num_threads (never more than cores)
 // slot_mib   8,16                     slot_bytes
 // slots      4                        num_slots
+// up_slot_mib 8                       upload_slot_bytes
+// paused_slot_mib 4                   paused_upload_slot_bytes
 // part_kib   256                      max_part_bytes
 // min_part_kib 64                   min_part_bytes; never more than part_kib
 // filler_kib 2048                     filler_bytes
@@ -53,6 +55,7 @@
 #include "host/memory/pageable_buffer.hpp"
 #include "host/memory/pattern.hpp"
 #include "options.hpp"
+#include "ring_options.hpp"
 #include "rounds.hpp"
 #include "rows.hpp"
 #include "transfer/staging/copy_moments.hpp"
@@ -61,11 +64,8 @@
 namespace {
 
 using isthmus::transfer::CopyMoments;
-using isthmus::transfer::RingSettings;
-using isthmus::transfer::SlotStores;
 using isthmus::transfer::StagingRing;
 
-constexpr std::size_t kKiB = 1024;
 constexpr std::chrono::milliseconds kPause{2};
 // More than the caches that cores share.
 constexpr std::size_t kOtherBytes = std::size_t{256} << 20U;
@@ -73,97 +73,6 @@ constexpr std::size_t kLineBytes = 64;
 
 double seconds_between(std::int64_t begun_ns, std::int64_t ended_ns) {
   return static_cast<double>(ended_ns - begun_ns) * 1e-9;
-}
-
-const Options kDefaults{{"threads", {"8", "10", "12", "15"}},
-                        {"slot_mib", {"8", "16"}},
-                        {"slots", {"4"}},
-                        {"part_kib", {"256"}},
-                        {"min_part_kib", {"64"}},
-                        {"filler_kib", {"2048"}},
-                        {"marks", {"flags"}},
-                        {"first_kib", {"512"}},
-                        {"up_pieces", {"4"}},
-                        {"down_pieces", {"8"}},
-                        {"growth", {"200"}},
-                        {"long_up_growth", {"135"}},
-                        {"long_down_growth", {"150"}},
-                        {"stores", {"best"}},
-                        {"resting_mib", {"128"}},
-                        {"streamed_kib", {"32768"}},
-                        {"huge_kib", {"4096"}},
-                        {"size_kib", {"1024", "4096", "16384", "65536", "1048576"}},
-                        {"directions", {"h2d", "d2h"}},
-                        {"rounds", {"7"}},
-                        {"conditions", {"warm", "pause", "cold", "fresh"}}};
-
-void vary_marks(std::vector<RingSettings>& all, const std::vector<std::string>& marks) {
-  std::vector<RingSettings> varied;
-  for (const RingSettings& one : all) {
-    for (const std::string& mark : marks) {
-      if (mark != "flags" && mark != "events") throw std::invalid_argument("unknown marks " + mark);
-      varied.emplace_back(one).marks_by_events = mark == "events";
-    }
-  }
-  all = std::move(varied);
-}
-
-constexpr std::pair<const char*, SlotStores> kStores[] = {{"best", SlotStores::best},
-                                                          {"plain", SlotStores::plain},
-                                                          {"fetched", SlotStores::fetched},
-                                                          {"streaming", SlotStores::streaming},
-                                                          {"demoted", SlotStores::demoted}};
-
-void vary_stores(std::vector<RingSettings>& all, const std::vector<std::string>& names) {
-  std::vector<RingSettings> varied;
-  for (const RingSettings& one : all) {
-    for (const std::string& name : names) {
-      const auto* const known =
-          std::ranges::find(kStores, name, [](const auto& each) { return each.first; });
-      if (known == std::end(kStores)) throw std::invalid_argument("unknown stores " + name);
-      varied.emplace_back(one).stores = known->second;
-    }
-  }
-  all = std::move(varied);
-}
-
-std::string name_of(SlotStores stores) {
-  return std::ranges::find(kStores, stores, [](const auto& each) { return each.second; })->first;
-}
-
-/// Every valid combination of the options' values.
-std::vector<RingSettings> settings_of(const Options& options) {
-  std::vector<RingSettings> all{RingSettings{}};
-  const auto vary = [&](const std::string& name, const auto& set) {
-    std::vector<RingSettings> varied;
-    for (const RingSettings& one : all) {
-      for (const std::size_t value : numbers(options, name)) set(varied.emplace_back(one), value);
-    }
-    all = std::move(varied);
-  };
-  vary("threads", [](auto& one, std::size_t n) { one.num_threads = static_cast<int>(n); });
-  vary("slot_mib", [](auto& one, std::size_t n) { one.slot_bytes = n * kKiB * kKiB; });
-  vary("slots", [](auto& one, std::size_t n) { one.num_slots = static_cast<int>(n); });
-  vary("part_kib", [](auto& one, std::size_t n) { one.max_part_bytes = n * kKiB; });
-  vary("min_part_kib", [](auto& one, std::size_t n) {
-    one.min_part_bytes = std::min(n * kKiB, one.max_part_bytes);
-  });
-  vary("filler_kib", [](auto& one, std::size_t n) { one.filler_bytes = n * kKiB; });
-  vary("first_kib", [](auto& one, std::size_t n) { one.first_bytes = n * kKiB; });
-  vary("streamed_kib", [](auto& one, std::size_t n) { one.min_streamed_bytes = n * kKiB; });
-  vary("huge_kib", [](auto& one, std::size_t n) { one.min_huge_bytes = n * kKiB; });
-  vary("up_pieces", [](auto& one, std::size_t n) { one.upload_pieces = static_cast<int>(n); });
-  vary("down_pieces", [](auto& one, std::size_t n) { one.download_pieces = static_cast<int>(n); });
-  vary("growth", [](auto& one, std::size_t n) { one.growth = static_cast<double>(n) / 100; });
-  vary("long_up_growth",
-       [](auto& one, std::size_t n) { one.long_upload_growth = static_cast<double>(n) / 100; });
-  vary("long_down_growth",
-       [](auto& one, std::size_t n) { one.long_download_growth = static_cast<double>(n) / 100; });
-  vary("resting_mib", [](auto& one, std::size_t n) { one.min_resting_bytes = n * kKiB * kKiB; });
-  vary_marks(all, options.at("marks"));
-  vary_stores(all, options.at("stores"));
-  std::erase_if(all, [](const auto& one) { return one.first_bytes > one.slot_bytes; });
-  return all;
 }
 
 /// What copies: a ring, or the driver.
@@ -286,6 +195,8 @@ void Bench::add_ring(RingSettings settings) {
       .add("threads", static_cast<std::size_t>(settings.num_threads))
       .add("slot_bytes", settings.slot_bytes)
       .add("slots", static_cast<std::size_t>(settings.num_slots))
+      .add("upload_slot_bytes", settings.upload_slot_bytes)
+      .add("paused_upload_slot_bytes", settings.paused_upload_slot_bytes)
       .add("part_bytes", settings.max_part_bytes)
       .add("min_part_bytes", settings.min_part_bytes)
       .add("marks", settings.marks_by_events ? "events" : "flags")

@@ -3,7 +3,9 @@
 #include <numeric>
 #include <random>
 
+#include "environment_variable.hpp"
 #include "host/memory/pageable_buffer.hpp"
+#include "transfer/staging/copy_moments.hpp"
 #include "transfer/staging/slot_filler.hpp"
 #include "transfer/staging_under_test.hpp"
 
@@ -84,6 +86,31 @@ TEST_P(StagingCopyTest, AnyNumberOfSlotsWorksWithEitherMark) {
       }
     }
   }
+}
+
+/// Slots that are used again soon are still in the caches. What follows another copy finds all of them
+/// there.
+TEST_P(StagingCopyTest, ALongUploadAfterAPauseTakesShorterPiecesOfFewSlots) {
+  const isthmus::test::EnvironmentVariable spin_time("ISTHMUS_SPIN_US", "1000000");
+  CopyMoments moments;
+  RingSettings settings = small_settings(GetParam());
+  settings.min_long_bytes = 300 * kKiB;
+  settings.min_resting_bytes = kMiB;
+  settings.upload_slot_bytes = 32 * kKiB;
+  settings.paused_upload_slot_bytes = 16 * kKiB;
+  settings.moments = &moments;
+  StagingRing ring(retained(), settings);
+  const auto num_pieces_of = [&](std::size_t size_bytes) {
+    const Bytes sent = pattern(size_bytes, static_cast<unsigned>(size_bytes));
+    moments.clear();
+    ring.upload(device_, bytes_of(sent), size_bytes, stream_);
+    EXPECT_EQ(on_device(device_, size_bytes), sent);
+    return static_cast<std::size_t>(moments.num_pieces());
+  };
+  constexpr std::size_t kLongBytes = 512 * kKiB;
+  EXPECT_GE(num_pieces_of(kLongBytes), kLongBytes / (16 * kKiB)) << "the first";
+  EXPECT_LT(num_pieces_of(kLongBytes), kLongBytes / (24 * kKiB)) << "follows at once";
+  EXPECT_GE(num_pieces_of(2 * kMiB), 2 * kMiB / (32 * kKiB)) << "longer than the caches";
 }
 
 TEST_P(StagingCopyTest, PartsMayHaveAnySize) {

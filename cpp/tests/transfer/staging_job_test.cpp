@@ -111,6 +111,44 @@ TEST(StagingJobTest, AFailureEndsTheCopyAndTheFirstIsThrown) {
   EXPECT_TRUE(says(failure_of(job), "no more; bytes [0, 131072) of the target are undefined"));
 }
 
+TEST(StagingJobTest, FullPiecesAreSentInTheOrderInWhichTheyBecameFull) {
+  const PiecePlan cut = plan();
+  const StagedRanges one({kAddress, cut.size_bytes()});
+  StagingJob job(cut, one);
+  EXPECT_FALSE(job.full_piece());
+  for (const std::size_t piece : {1UL, 0UL}) job.note_full(piece, {LinkCopy{nullptr, piece, 1}});
+  for (const std::size_t piece : {1UL, 0UL}) {
+    EXPECT_EQ(job.full_piece(), piece);
+    EXPECT_EQ(job.take_full().at(0).device, piece);
+  }
+  EXPECT_FALSE(job.full_piece());
+}
+
+TEST(StagingJobTest, OneThreadSendsAtATime) {
+  SendersTurn turn;
+  EXPECT_TRUE(turn.try_lock());
+  EXPECT_FALSE(turn.try_lock());
+  turn.unlock();
+  EXPECT_TRUE(turn.try_lock());
+}
+
+/// It gets a spare slot once, not with each piece that is sent before it.
+TEST(StagingJobTest, APieceIsLateOnceTheSecondAfterItWasSent) {
+  const PiecePlan cut = plan();
+  const StagedRanges one({kAddress, cut.size_bytes()});
+  StagingJob job(cut, one);
+  const auto finds_late_after = [&](std::size_t piece) {
+    job.note_enqueued(piece, piece + 4);
+    return job.finds_late(piece);
+  };
+  EXPECT_FALSE(finds_late_after(0));
+  EXPECT_FALSE(finds_late_after(2)) << "piece 1 is only the one before";
+  EXPECT_TRUE(finds_late_after(3));
+  EXPECT_FALSE(job.finds_late(3)) << "once";
+  EXPECT_FALSE(finds_late_after(1));
+  EXPECT_FALSE(finds_late_after(4));
+}
+
 /// Its caller has already looked, and may have returned.
 TEST(StagingJobTest, AThreadThatIsLateCantMakeAClosedJobFail) {
   const PiecePlan cut = plan();

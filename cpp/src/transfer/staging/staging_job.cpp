@@ -14,8 +14,10 @@ StagingJob::StagingJob(PiecePlan plan, const StagedRanges& ranges)
     : plan_(std::move(plan)),
       ranges_(ranges),
       downloads_(ranges.all().front().target != nullptr),
-      progress_(std::make_unique<Progress[]>(num_pieces())) {
+      progress_(std::make_unique<Progress[]>(num_pieces())),
+      full_(std::make_unique<std::atomic<std::size_t>[]>(num_pieces())) {
   for (std::size_t piece = 0; piece < num_pieces(); ++piece) {
+    full_[piece].store(kNone, std::memory_order_relaxed);
     progress_[piece].num_missing.store(plan_.pieces()[piece].num_parts, std::memory_order_relaxed);
   }
 }
@@ -54,12 +56,36 @@ std::optional<SlotTurn> StagingJob::turn_of(std::size_t piece) const noexcept {
   return turn;
 }
 
+void StagingJob::note_full(std::size_t piece, std::vector<LinkCopy> copies) noexcept {
+  progress_[piece].copies = std::move(copies);
+  full_[num_full_.fetch_add(1, std::memory_order_relaxed)].store(piece);
+}
+
+std::optional<std::size_t> StagingJob::full_piece() const noexcept {
+  const std::size_t next = num_taken_.load();
+  if (next == num_pieces()) return std::nullopt;
+  const std::size_t piece = full_[next].load();
+  if (piece == kNone) return std::nullopt;
+  return piece;
+}
+
+std::vector<LinkCopy> StagingJob::take_full() noexcept {
+  const std::size_t next = num_taken_.load();
+  num_taken_.store(next + 1);
+  return std::move(progress_[full_[next].load()].copies);
+}
+
+bool StagingJob::finds_late(std::size_t enqueued_piece) noexcept {
+  if (enqueued_piece < 2 || enqueued(enqueued_piece - 2)) return false;
+  return !std::exchange(progress_[enqueued_piece - 2].found_late, true);
+}
+
 void StagingJob::note_enqueued(std::size_t piece, std::size_t next) noexcept {
   progress_[piece].next_in_slot.store(next, std::memory_order_release);
 }
 
 bool StagingJob::enqueued(std::size_t piece) const noexcept {
-  return progress_[piece].next_in_slot.load(std::memory_order_acquire) != kNotEnqueued;
+  return progress_[piece].next_in_slot.load(std::memory_order_acquire) != kNone;
 }
 
 /// The caller holds the lock.

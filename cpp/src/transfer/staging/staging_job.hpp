@@ -8,7 +8,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
+#include "device/link_copies.hpp"
 #include "driver/driver.hpp"
 #include "host/cpu/spinning_worker.hpp"
 #include "transfer/staging/copy_moments.hpp"
@@ -26,6 +28,17 @@ struct alignas(8) SlotTurn {
   std::uint32_t ticket = 0;
 };
 
+/// Which thread sends an upload's full pieces. Its operations are sequentially consistent, as are
+/// those with full pieces: a thread that fails to get it has left its piece to the one that has it.
+class SendersTurn {
+public:
+  bool try_lock() noexcept { return !taken_.exchange(true); }
+  void unlock() noexcept { taken_.store(false); }
+
+private:
+  std::atomic<bool> taken_{false};
+};
+
 /// The bytes to copy, which thread takes which part, which piece uses which slot, the progress of
 /// each piece, and the failure. Slots go to pieces in order, whenever one is free: a piece that one
 /// thread holds up keeps only its own slot. Once it is done(), threads that are late see only that,
@@ -41,6 +54,7 @@ public:
   const SlotFiller* filler = nullptr;  ///< for an upload whose pieces have one part each
   bool completes = true;               ///< false: an upload may return with copies still running
   bool sleeps = false;                 ///< threads that wait for the link sleep at once
+  std::size_t num_slots = ~std::size_t{0};  ///< for an upload that no thread holds up, at most
   bool makes_pages = false;  ///< threads of a download make a part's pages before its bytes arrive
   CopyMoments* moments = nullptr;  ///< null if nobody asks for it
 
@@ -69,8 +83,19 @@ public:
   void give(std::size_t piece, const SlotTurn& turn) noexcept;
   /// The slot of a piece; nothing as long as it has none.
   std::optional<SlotTurn> turn_of(std::size_t piece) const noexcept;
+  /// Leaves a full piece of an upload to the thread that has the sender's turn. A thread that leaves
+  /// one must then try to take it.
+  void note_full(std::size_t piece, std::vector<LinkCopy> copies) noexcept;
+  SendersTurn& senders_turn() noexcept { return senders_turn_; }
+  /// A full piece that nobody has sent; nothing if there is none.
+  std::optional<std::size_t> full_piece() const noexcept;
+  /// Gives that piece's copies to the thread that sends it, and goes on to the next.
+  std::vector<LinkCopy> take_full() noexcept;
   /// Reports that a piece of an upload was enqueued. Its slot goes to `next`, of claim().
   void note_enqueued(std::size_t piece, std::size_t next) noexcept;
+  /// True once for each piece that isn't enqueued although the second one after it is. Called by the
+  /// sender.
+  bool finds_late(std::size_t enqueued_piece) noexcept;
 
   /// Reports that no thread will touch a piece's bytes, slot and ranges any more.
   void note_done() noexcept { num_done_.fetch_add(1, std::memory_order_acq_rel); }
@@ -102,12 +127,14 @@ public:
   void rethrow() const;
 
 private:
-  static constexpr std::size_t kNotEnqueued = ~std::size_t{0};
+  static constexpr std::size_t kNone = ~std::size_t{0};
   struct Progress {
     std::atomic<std::size_t> num_missing{0};  // parts
     std::atomic<SlotTurn> turn{};
-    std::atomic<std::size_t> next_in_slot{
-        kNotEnqueued};  // of an upload: the next piece in its slot
+    // Of an upload:
+    std::atomic<std::size_t> next_in_slot{kNone};  // the next piece in its slot
+    std::vector<LinkCopy> copies;                  // once it is full
+    bool found_late = false;
   };
   static_assert(std::atomic<SlotTurn>::is_always_lock_free);
   [[noreturn]] void rethrow_of_memory_in_use() const;
@@ -122,6 +149,7 @@ private:
   const StagedRanges& ranges_;
   const bool downloads_;
   std::unique_ptr<Progress[]> progress_;
+  std::unique_ptr<std::atomic<std::size_t>[]> full_;  // pieces, as they became full
   std::atomic<bool> failed_{false};
   std::mutex mutex_;
   std::exception_ptr failure_;
@@ -131,6 +159,9 @@ private:
   alignas(host::kApartBytes) std::atomic<std::size_t> next_part_{0};
   alignas(host::kApartBytes) std::atomic<std::size_t> next_claimed_{0};
   std::atomic<std::size_t> num_done_{0};
+  alignas(host::kApartBytes) SendersTurn senders_turn_;
+  std::atomic<std::size_t> num_full_{0};
+  std::atomic<std::size_t> num_taken_{0};  // of full_, by the sender
 };
 
 }  // namespace isthmus::transfer

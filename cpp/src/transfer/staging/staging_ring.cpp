@@ -53,15 +53,17 @@ StagingRing::~StagingRing() {
 void StagingRing::WorkerPool::upload(const StagedRanges& ranges, std::size_t address,
                                      int num_threads, CUstream stream, UploadEnd end) {
   const std::size_t size_bytes = ranges.size_bytes();
-  PlanLimits limits = upload_limits(size_bytes);
-  PiecePlan plan(size_bytes, num_threads, limits, address);
   const bool staged = end == UploadEnd::staged;
+  const UploadSlots slots = upload_slots(size_bytes);
+  PlanLimits limits = upload_limits(size_bytes, staged ? settings.slot_bytes : slots.piece_bytes);
+  PiecePlan plan(size_bytes, num_threads, limits, address);
   if (staged && plan.pieces().size() > num_slots(settings)) {
     limits = staged_limits(limits, settings, size_bytes);
     plan = PiecePlan(size_bytes, num_threads, limits, address);
   }
   const auto shared = std::make_shared<SharedCopy>(std::move(plan), ranges);
   shared->job.completes = !staged;
+  if (!staged) shared->job.num_slots = slots.num_slots;
   shared->job.sleeps = size_bytes >= settings.min_sleeping_bytes;
   // Consecutive staged copies use slots of one size, or the second would wait for the first.
   copy(shared, num_threads, staged ? settings.slot_bytes : limits.max_bytes, stream);

@@ -24,6 +24,12 @@ struct RingSettings {
   bool marks_by_events = false;  ///< use events even if the driver has something better: see
                                  ///< CrossingMarks
   std::size_t slot_bytes = std::size_t{16} << 20U;  ///< the largest piece of a copy
+  /// The largest piece of an upload that takes num_slots slots of this size instead of more memory:
+  /// they stay in the caches that cores share, so that memory has less to do. Those of
+  /// min_resting_bytes or more do; other long ones do after a pause, when the caches may hold other
+  /// memory. Source: benchmarks/transfer/README.md.
+  std::size_t upload_slot_bytes = std::size_t{8} << 20U;
+  std::size_t paused_upload_slot_bytes = std::size_t{4} << 20U;
   int upload_pieces = 4;    ///< at least so many pieces per upload, so that the link starts early
   int download_pieces = 8;  ///< at least so many per download, so that the threads finish early
   /// The first piece of an upload and the last of a download: see PiecePlan.

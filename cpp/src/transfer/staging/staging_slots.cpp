@@ -154,11 +154,15 @@ void StagingSlots::begin(StagingJob& job, std::size_t piece_bytes, const Event* 
   }
   queue_.begin(event);
   if (job.downloads()) return;
-  for (const std::uint32_t index : sequence_) {
-    const Slot& slot = slots_[index];
-    const CrossingMark free = slot.under_way ? slot.crossed : queue_.passed(slot.event.get());
-    job.give(job.claim(), {index, free.ticket});
-  }
+  num_given_ = std::min(job.num_slots, sequence_.size());
+  for (const std::uint32_t slot : std::span(sequence_).first(num_given_)) give(job, slot);
+}
+
+/// Gives a slot to the next piece of an upload without one.
+void StagingSlots::give(StagingJob& job, std::uint32_t slot) const noexcept {
+  const Slot& given = slots_[slot];
+  const CrossingMark free = given.under_way ? given.crossed : queue_.passed(given.event.get());
+  job.give(job.claim(), {slot, free.ticket});
 }
 
 void StagingSlots::fetch_first(StagingJob& job) noexcept {
@@ -209,11 +213,22 @@ void StagingSlots::upload(StagingJob& job) {
       const auto& [begin, size_bytes] = part.bytes;
       const std::size_t lead = job.filler->fill(slot, begin, size_bytes);
       const CUdeviceptr target = job.ranges().all().front().device + begin;
-      send(job, *placed, std::array{LinkCopy{slot + lead, target, size_bytes, true}});
-      continue;
+      job.note_full(part.piece, {LinkCopy{slot + lead, target, size_bytes, true}});
+    } else {
+      fill(job, part, slot);
+      if (!job.finish_part(part.piece)) continue;
+      job.note_full(part.piece, copies_of(job, part.piece, slot));
     }
-    fill(job, part, slot);
-    if (job.finish_part(part.piece)) send(job, *placed, copies_of(job, part.piece, slot));
+    send_full(job);
+  }
+}
+
+/// Sends what is full, unless another thread is about to.
+void StagingSlots::send_full(StagingJob& job) {
+  while (job.full_piece()) {
+    const std::unique_lock turn(job.senders_turn(), std::try_to_lock);
+    if (!turn.owns_lock()) return;
+    while (const auto piece = job.full_piece()) send(job, *piece, job.take_full());
   }
 }
 
@@ -229,12 +244,14 @@ void StagingSlots::download(StagingJob& job) {
   }
 }
 
-/// Sends a full piece, and gives its slot to the next piece without one.
-void StagingSlots::send(StagingJob& job, const Placed& placed, std::span<const LinkCopy> copies) {
-  const SlotTurn turn = cross(job, placed.slot, copies);
+/// Sends a piece, and gives its slot to the next piece without one. A piece that is late keeps its
+/// own, so another one takes the place of that.
+void StagingSlots::send(StagingJob& job, std::size_t piece, std::span<const LinkCopy> copies) {
+  const SlotTurn turn = cross(job, job.turn_of(piece)->slot, copies);
   const std::size_t next = job.claim();
-  job.note_enqueued(placed.part.piece, next);
+  job.note_enqueued(piece, next);
   job.give(next, turn);
+  if (num_given_ < sequence_.size() && job.finds_late(piece)) give(job, sequence_[num_given_++]);
   job.note_done();
 }
 

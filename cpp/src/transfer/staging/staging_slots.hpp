@@ -15,8 +15,9 @@
 namespace isthmus::transfer {
 
 /// A few slots that all threads fill and empty together, part by part. The thread that copies the
-/// last part of an upload's piece sends the piece, and its slot goes to the next piece without one;
-/// in a download it fetches that piece.
+/// last part of an upload's piece sends the piece, or leaves it to a thread that is sending another
+/// one: that core has the driver's code in its caches. The slot goes to the next piece without one. In
+/// a download that thread fetches the next piece without a slot.
 ///
 /// The system may take a thread's core for milliseconds. A thread takes a part only when it can copy
 /// it at once, so one that is delayed while it waits delays nobody. One that is delayed amid a part
@@ -81,7 +82,9 @@ private:
   void put_in_sequence();
   void upload(StagingJob& job);
   void download(StagingJob& job);
-  void send(StagingJob& job, const Placed& placed, std::span<const LinkCopy> copies);
+  void send_full(StagingJob& job);
+  void send(StagingJob& job, std::size_t piece, std::span<const LinkCopy> copies);
+  void give(StagingJob& job, std::uint32_t slot) const noexcept;
   void fetch(StagingJob& job, std::size_t piece, std::uint32_t slot);
   SlotTurn cross(StagingJob& job, std::uint32_t slot, std::span<const LinkCopy> copies);
   void fetch_into(StagingJob& job, std::span<const std::uint32_t> slots) noexcept;
@@ -100,7 +103,8 @@ private:
   std::size_t memory_bytes_;
   CrossingQueue queue_;
   std::vector<Slot> slots_;
-  std::vector<std::uint32_t> sequence_;  // the slots, as the next job uses them first
+  std::vector<std::uint32_t> sequence_;  // the slots, as a job uses them first
+  std::size_t num_given_ = 0;            // of these, by an upload; then only its sender's
   std::size_t stride_bytes_ = 0;         // from slot to slot
 };
 

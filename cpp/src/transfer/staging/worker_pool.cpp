@@ -1,7 +1,6 @@
 #include "transfer/staging/worker_pool.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <optional>
 #include <ranges>
@@ -25,7 +24,6 @@ constexpr int kMaxThreads = 10;
 // Demoting slots needs more: 64 MiB reach 0.76 of the link's speed with 10, 0.85 with 12, 0.91 with
 // 15. Source: benchmarks/transfer/README.md.
 constexpr int kMaxDemotingThreads = 15;
-constexpr int kMinDemotingThreads = 12;
 constexpr int kMinHelpersForOneLess = 7;
 // Zeroing new pages needs more, too: 33 GB/s rather than 29 with 12. Source:
 // benchmarks/transfer/README.md.
@@ -37,26 +35,12 @@ constexpr int kMaxFreshThreads = 15;
 constexpr int kMaxShortThreads = 4;
 constexpr std::size_t kMinMiddleBytes = std::size_t{8} << 20U;
 constexpr int kMaxMiddleThreads = 5;
-// Shorter copies aren't demoted: there the link waits for the threads to wake, and streaming is as
-// fast.
-constexpr std::size_t kMinDemotedBytes = std::size_t{32} << 20U;
-// More than the cores' own caches hold.
-constexpr std::size_t kStreamedBytes = std::size_t{32} << 20U;
 // A thread is woken for at least so many parts: fewer take less time than waking it.
 constexpr std::size_t kMinParts = 2;
 // Of a download, whose threads wait for the link most of the time: 1 MiB takes 87 us by two threads,
 // and 84 by three, for 1.5 times the CPU time. Source:
 // benchmarks/rhythms/h100/threads_short.json.
 constexpr std::size_t kMinDownloadParts = 8;
-// The longest piece is at most this many times as long as an upload's last pieces. Those are copied
-// while others cross, unless memory is slower than the link: then the link idles only for the last
-// one.
-constexpr std::size_t kMaxOverLast = 4;
-// A download's first piece is longer than its last by this factor: the link doesn't wait for the
-// first.
-constexpr std::size_t kFirstOverLast = 4;
-constexpr std::size_t kLineBytes = 64;
-constexpr std::size_t kPageBytes = 4096;
 // Each wake-up is a system call. More of them would delay the caller's first piece by more time
 // than they save.
 constexpr std::size_t kMaxWokenByCaller = 3;
@@ -177,65 +161,6 @@ void StagingRing::WorkerPool::use_threads(const RingThreads& threads) noexcept {
   max_upload_threads_.store(within(threads.upload, max_upload_threads(settings, possible_threads)),
                             std::memory_order_relaxed);
   max_download_threads_.store(within(threads.download, max_threads), std::memory_order_relaxed);
-}
-
-/// The device reads lines that are modified in the cores' own caches at less than half its speed: 4
-/// MiB in 192 us rather than 85 on an H100. But storing past the caches costs memory one more
-/// transfer per byte, and demoting needs more thread time. Of a long copy by few threads, slots don't
-/// stay in the cores' own caches anyway. Source: benchmarks/transfer/README.md.
-SlotFilling StagingRing::WorkerPool::upload_filling(std::size_t size_bytes,
-                                                    int num_threads) const noexcept {
-  using enum SlotStores;
-  if (settings.stores != best) return {.first = settings.stores};
-  const bool demotes =
-      can_demote() && size_bytes >= kMinDemotedBytes && num_threads >= kMinDemotingThreads;
-  if (demotes) return {.first = demoted};
-  return {streaming, kStreamedBytes, fetched};
-}
-
-/// The longest piece of a copy with this many pieces: a power of two, so that slots of one size
-/// serve many copies.
-std::size_t StagingRing::WorkerPool::piece_bytes(std::size_t size_bytes,
-                                                 int num_pieces) const noexcept {
-  const std::size_t share = std::bit_ceil(size_bytes / static_cast<std::size_t>(num_pieces));
-  return std::min(std::max(share, kMaxOverLast * settings.first_bytes), settings.slot_bytes);
-}
-
-PlanLimits StagingRing::WorkerPool::upload_limits(std::size_t size_bytes) const noexcept {
-  const std::size_t most = piece_bytes(size_bytes, settings.upload_pieces);
-  const std::size_t line = std::min(kLineBytes, settings.first_bytes);
-  return {settings.first_bytes,
-          std::max(settings.first_bytes, most / kMaxOverLast),
-          most,
-          settings.min_part_bytes,
-          settings.max_part_bytes,
-          line,
-          is_long(size_bytes) ? settings.long_upload_growth : settings.growth};
-}
-
-PlanLimits StagingRing::WorkerPool::download_limits(std::size_t size_bytes,
-                                                    std::size_t grain_bytes) const noexcept {
-  const std::size_t grain = grain_bytes <= settings.slot_bytes ? grain_bytes : 1;
-  const std::size_t most = std::max(piece_bytes(size_bytes, settings.download_pieces), grain);
-  const std::size_t last = std::max(settings.first_bytes, grain);
-  const std::size_t first = std::clamp(kFirstOverLast * settings.first_bytes, last, most);
-  return {first,
-          last,
-          most,
-          settings.min_part_bytes,
-          settings.max_part_bytes,
-          grain,
-          is_long(size_bytes) ? settings.long_download_growth : settings.growth};
-}
-
-/// Leaves each thread a slot to fill while half as many slots cross.
-std::size_t StagingRing::WorkerPool::filler_bytes() const noexcept {
-  const std::size_t num_wanted = (3 * static_cast<std::size_t>(max_threads) + 1) / 2;
-  const std::size_t slot_bytes =
-      StagingSlots::memory_bytes(settings.num_slots, settings.slot_bytes) / num_wanted;
-  const std::size_t whole_pages = slot_bytes / kPageBytes * kPageBytes;
-  const std::size_t most = std::max(whole_pages, kPageBytes + kSlotSlackBytes) - kSlotSlackBytes;
-  return std::min(settings.filler_bytes, most);
 }
 
 std::unique_lock<std::mutex> StagingRing::WorkerPool::take_turn(int num_threads) {

@@ -60,8 +60,15 @@ public:
   void use_threads(const RingThreads& threads) noexcept;
   /// How an upload fills its slots.
   SlotFilling upload_filling(std::size_t size_bytes, int num_threads) const noexcept;
+  /// The longest piece of an upload that completes, and how many slots it takes at most. The caller
+  /// holds the turn.
+  struct UploadSlots {
+    std::size_t piece_bytes;
+    std::size_t num_slots;
+  };
+  UploadSlots upload_slots(std::size_t size_bytes) const noexcept;
   /// How a copy is cut into pieces.
-  PlanLimits upload_limits(std::size_t size_bytes) const noexcept;
+  PlanLimits upload_limits(std::size_t size_bytes, std::size_t longest_bytes) const noexcept;
   PlanLimits download_limits(std::size_t size_bytes, std::size_t grain_bytes) const noexcept;
   /// The device's end of one range.
   struct OneDevice {
@@ -109,9 +116,13 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
 
+  // Shorter copies aren't demoted: there the link waits for the threads to wake, and streaming is as
+  // fast.
+  static constexpr std::size_t kMinDemotedBytes = std::size_t{32} << 20U;
+
   WorkerPool(const Context& context, const RingSettings& settings, window::CopyCpus cpus);
   int threads_for(std::size_t size_bytes, std::size_t min_parts, int most) const noexcept;
-  std::size_t piece_bytes(std::size_t size_bytes, int num_pieces) const noexcept;
+  std::size_t piece_bytes(std::size_t size_bytes, int num_pieces, std::size_t most) const noexcept;
   bool is_long(std::size_t size_bytes) const noexcept {
     return size_bytes >= settings.min_long_bytes;
   }

@@ -1,0 +1,99 @@
+// How a staging ring cuts a copy into pieces, and how it fills them.
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "transfer/staging/worker_pool.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+// Fewer threads that demote fill slots more slowly than the link takes them.
+constexpr int kMinDemotingThreads = 12;
+// More than the cores' own caches hold.
+constexpr std::size_t kStreamedBytes = std::size_t{32} << 20U;
+// The longest piece is at most this many times as long as an upload's last pieces. Those are copied
+// while others cross, unless memory is slower than the link: then the link idles only for the last
+// one.
+constexpr std::size_t kMaxOverLast = 4;
+// A download's first piece is longer than its last by this factor: the link doesn't wait for the
+// first.
+constexpr std::size_t kFirstOverLast = 4;
+constexpr std::size_t kLineBytes = 64;
+constexpr std::size_t kPageBytes = 4096;
+
+}  // namespace
+
+/// The device reads lines that are modified in the cores' own caches at less than half its speed: 4
+/// MiB in 192 us rather than 85 on an H100. But storing past the caches costs memory one more
+/// transfer per byte, and demoting needs more thread time. Of a long copy by few threads, slots don't
+/// stay in the cores' own caches anyway. Source: benchmarks/transfer/README.md.
+SlotFilling StagingRing::WorkerPool::upload_filling(std::size_t size_bytes,
+                                                    int num_threads) const noexcept {
+  using enum SlotStores;
+  if (settings.stores != best) return {.first = settings.stores};
+  const bool demotes =
+      can_demote() && size_bytes >= kMinDemotedBytes && num_threads >= kMinDemotingThreads;
+  if (demotes) return {.first = demoted};
+  return {streaming, kStreamedBytes, fetched};
+}
+
+/// The longest piece of a copy with this many pieces: a power of two, so that slots of one size
+/// serve many copies.
+std::size_t StagingRing::WorkerPool::piece_bytes(std::size_t size_bytes, int num_pieces,
+                                                 std::size_t most) const noexcept {
+  const std::size_t share = std::bit_ceil(size_bytes / static_cast<std::size_t>(num_pieces));
+  return std::min(std::max(share, kMaxOverLast * settings.first_bytes), most);
+}
+
+/// Slots that are used again soon are still in the caches: filling others costs memory two more
+/// transfers per byte.
+StagingRing::WorkerPool::UploadSlots StagingRing::WorkerPool::upload_slots(
+    std::size_t size_bytes) const noexcept {
+  const auto few = static_cast<std::size_t>(settings.num_slots);
+  const auto at_most = [&](std::size_t bytes) { return std::min(bytes, settings.slot_bytes); };
+  if (size_bytes >= settings.min_resting_bytes) return {at_most(settings.upload_slot_bytes), few};
+  if (is_long(size_bytes) && !follows_) return {at_most(settings.paused_upload_slot_bytes), few};
+  return {settings.slot_bytes, std::numeric_limits<std::size_t>::max()};
+}
+
+PlanLimits StagingRing::WorkerPool::upload_limits(std::size_t size_bytes,
+                                                  std::size_t longest_bytes) const noexcept {
+  const std::size_t most = piece_bytes(size_bytes, settings.upload_pieces, longest_bytes);
+  const std::size_t line = std::min(kLineBytes, settings.first_bytes);
+  return {settings.first_bytes,
+          std::max(settings.first_bytes, most / kMaxOverLast),
+          most,
+          settings.min_part_bytes,
+          settings.max_part_bytes,
+          line,
+          is_long(size_bytes) ? settings.long_upload_growth : settings.growth};
+}
+
+PlanLimits StagingRing::WorkerPool::download_limits(std::size_t size_bytes,
+                                                    std::size_t grain_bytes) const noexcept {
+  const std::size_t grain = grain_bytes <= settings.slot_bytes ? grain_bytes : 1;
+  const std::size_t most =
+      std::max(piece_bytes(size_bytes, settings.download_pieces, settings.slot_bytes), grain);
+  const std::size_t last = std::max(settings.first_bytes, grain);
+  const std::size_t first = std::clamp(kFirstOverLast * settings.first_bytes, last, most);
+  return {first,
+          last,
+          most,
+          settings.min_part_bytes,
+          settings.max_part_bytes,
+          grain,
+          is_long(size_bytes) ? settings.long_download_growth : settings.growth};
+}
+
+/// Leaves each thread a slot to fill while half as many slots cross.
+std::size_t StagingRing::WorkerPool::filler_bytes() const noexcept {
+  const std::size_t num_wanted = (3 * static_cast<std::size_t>(max_threads) + 1) / 2;
+  const std::size_t slot_bytes =
+      StagingSlots::memory_bytes(settings.num_slots, settings.slot_bytes) / num_wanted;
+  const std::size_t whole_pages = slot_bytes / kPageBytes * kPageBytes;
+  const std::size_t most = std::max(whole_pages, kPageBytes + kSlotSlackBytes) - kSlotSlackBytes;
+  return std::min(settings.filler_bytes, most);
+}
+
+}  // namespace isthmus::transfer
