@@ -51,9 +51,11 @@ std::size_t StagingRing::WorkerPool::piece_bytes(std::size_t size_bytes, int num
 StagingRing::WorkerPool::UploadSlots StagingRing::WorkerPool::upload_slots(
     std::size_t size_bytes) const noexcept {
   const auto few = static_cast<std::size_t>(settings.num_slots);
-  const auto at_most = [&](std::size_t bytes) { return std::min(bytes, settings.slot_bytes); };
-  if (size_bytes >= settings.min_resting_bytes) return {at_most(settings.upload_slot_bytes), few};
-  if (is_long(size_bytes) && !follows_) return {at_most(settings.paused_upload_slot_bytes), few};
+  const auto valid = [&](std::size_t bytes) {
+    return std::clamp(bytes, settings.first_bytes, settings.slot_bytes);
+  };
+  if (size_bytes >= settings.min_resting_bytes) return {valid(settings.upload_slot_bytes), few};
+  if (is_long(size_bytes) && !follows_) return {valid(settings.paused_upload_slot_bytes), few};
   return {settings.slot_bytes, std::numeric_limits<std::size_t>::max()};
 }
 
