@@ -28,7 +28,10 @@ COPIES = (
 def busy_processes(number: int) -> Iterator[None]:
     """Let so many processes compute meanwhile."""
     endless = [sys.executable, "-c", "while True: pass"]
-    processes = [subprocess.Popen(endless) for _ in range(number)]
+    processes = [
+        subprocess.Popen(endless)  # noqa: S603 - Python itself
+        for _ in range(number)
+    ]
     try:
         yield
     finally:
@@ -47,7 +50,9 @@ def rows_of(program: Path, direction: str, threads: int, sizes: str, rounds: int
     options = [f"directions={direction}", f"threads={threads}", f"size_kib={sizes}"]
     command = [program, *options, f"rounds={rounds}", "slot_mib=16", "conditions=warm,pause"]
     start_s, before_s = time.perf_counter(), stolen_s()
-    answer = subprocess.run(command, check=True, capture_output=True, text=True)
+    answer = subprocess.run(  # noqa: S603 - the program that is measured
+        command, check=True, capture_output=True, text=True
+    )
     stolen = (stolen_s() - before_s) / (time.perf_counter() - start_s)
     told = json.loads(answer.stdout)
     of = {"emulated": told["emulated"], "cores": told["cores"], "stolen_cpus": round(stolen, 3)}

@@ -88,9 +88,9 @@ TEST_P(StagingCopyTest, AnyNumberOfSlotsWorksWithEitherMark) {
   }
 }
 
-/// Slots that are used again soon are still in the caches. What follows another copy finds all of them
-/// there.
-TEST_P(StagingCopyTest, ALongUploadAfterAPauseTakesShorterPiecesOfFewSlots) {
+/// Few short slots are still in the caches when they are used again. What follows another copy finds all
+/// slots there.
+TEST_P(StagingCopyTest, ALongUploadAfterAPauseTakesShorterPieces) {
   const isthmus::test::EnvironmentVariable spin_time("ISTHMUS_SPIN_US", "1000000");
   CopyMoments moments;
   RingSettings settings = small_settings(GetParam());

@@ -137,16 +137,16 @@ TEST(StagingJobTest, APieceIsLateOnceTheSecondAfterItWasSent) {
   const PiecePlan cut = plan();
   const StagedRanges one({kAddress, cut.size_bytes()});
   StagingJob job(cut, one);
-  const auto finds_late_after = [&](std::size_t piece) {
+  const auto num_late_after = [&](std::size_t piece) {
     job.note_enqueued(piece, piece + 4);
-    return job.finds_late(piece);
+    return job.num_newly_late(piece);
   };
-  EXPECT_FALSE(finds_late_after(0));
-  EXPECT_FALSE(finds_late_after(2)) << "piece 1 is only the one before";
-  EXPECT_TRUE(finds_late_after(3));
-  EXPECT_FALSE(job.finds_late(3)) << "once";
-  EXPECT_FALSE(finds_late_after(1));
-  EXPECT_FALSE(finds_late_after(4));
+  EXPECT_EQ(num_late_after(0), 0U);
+  EXPECT_EQ(num_late_after(2), 0U) << "piece 1 is only the one before";
+  EXPECT_EQ(num_late_after(3), 1U);
+  EXPECT_EQ(job.num_newly_late(3), 0U) << "once";
+  EXPECT_EQ(num_late_after(1), 0U);
+  EXPECT_EQ(num_late_after(7), 2U) << "pieces 4 and 5";
 }
 
 /// Its caller has already looked, and may have returned.

@@ -1,15 +1,25 @@
 // Threads of a ring that the system keeps from working, while others go on.
 #include <atomic>
+#include <chrono>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
+#include <isthmus/errors.hpp>
+
 #include "faults/emulator_controls.hpp"
+#include "occupy.hpp"
 #include "transfer/meeting_place.hpp"
+#include "transfer/staging/copy_moments.hpp"
+#include "transfer/staging/part_source.hpp"
 #include "transfer/staging/slot_filler.hpp"
+#include "transfer/staging/staging_slots.hpp"
 #include "transfer/staging_under_test.hpp"
 
 namespace isthmus::transfer {
 namespace {
+
+using isthmus::test::occupy;
 
 /// Holds its second piece until all others are filled.
 class OneLatePiece final : public SlotFiller {
@@ -52,6 +62,81 @@ TEST_F(StagingLateThreadsTest, AThreadThatIsDelayedHoldsUpOnlyItsPiece) {
   for (std::size_t piece = 0; piece < kNumPieces; ++piece)
     EXPECT_TRUE(all_are(sent, piece * settings.filler_bytes, (piece + 1) * settings.filler_bytes,
                         static_cast<std::uint8_t>(piece)));
+}
+
+/// Holds one part of some pieces until all other parts are filled.
+class LateParts final : public PartSource {
+public:
+  LateParts(std::size_t part_bytes, std::set<std::size_t> late_parts, std::size_t num_parts)
+      : part_bytes_(part_bytes),
+        late_parts_(std::move(late_parts)),
+        num_others_(num_parts - late_parts_.size()) {}
+  void fill(std::byte* slot, std::size_t offset_bytes, std::size_t size_bytes) const override {
+    if (late_parts_.contains(offset_bytes / part_bytes_)) {
+      if (!eventually([&] { return num_filled_ == num_others_; }))
+        throw UsageError("the others wait for the late parts");
+    } else {
+      ++num_filled_;
+    }
+    std::memset(slot, static_cast<int>(offset_bytes / part_bytes_), size_bytes);
+  }
+
+private:
+  std::size_t part_bytes_;
+  std::set<std::size_t> late_parts_;
+  std::size_t num_others_;
+  mutable std::atomic<std::size_t> num_filled_{0};
+};
+
+/// Two of three threads hold the only two slots that the upload may take otherwise.
+TEST_F(StagingLateThreadsTest, PiecesThatAreLateAreReplacedBySpareSlots) {
+  constexpr std::size_t kPieceBytes = 8 * kKiB;
+  constexpr std::size_t kNumPieces = 40;
+  constexpr std::size_t kBytes = kNumPieces * kPieceBytes;
+  const CUdeviceptr device = device_memory(kBytes);
+  const Context context = retained();
+  const CurrentContext current(context);
+  const LateParts source(kPieceBytes, {1, 5}, kNumPieces);
+  const StagedRanges ranges({device, kBytes, &source, nullptr});
+  StagingJob job({kBytes, 1, {kPieceBytes, kPieceBytes, kPieceBytes, kPieceBytes, kPieceBytes, 1}},
+                 ranges);
+  job.num_slots = 2;
+  StagingSlots slots(context, best_marks(context), 4, 2 * kPieceBytes);
+  slots.begin(job, kPieceBytes, nullptr);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) threads.emplace_back([&] { slots.work(job); });
+  for (std::thread& thread : threads) thread.join();
+  job.close();
+  slots.finish(job);
+  EXPECT_NO_THROW(job.rethrow());
+  const Bytes sent = on_device(device, kBytes);
+  for (std::size_t piece = 0; piece < kNumPieces; ++piece)
+    EXPECT_TRUE(all_are(sent, piece * kPieceBytes, (piece + 1) * kPieceBytes,
+                        static_cast<std::uint8_t>(piece)));
+}
+
+/// Its stream is held back, so that no slot gets free.
+TEST_F(StagingLateThreadsTest, ALongUploadThatNobodyHoldsUpTakesFewSlots) {
+  if (!driver().has(symbol::stream_wait_value32)) GTEST_SKIP() << "no stream memory operations";
+  CopyMoments moments;
+  RingSettings settings = small_settings(2);
+  settings.min_long_bytes = settings.min_resting_bytes = 256 * kKiB;
+  settings.upload_slot_bytes = 16 * kKiB;
+  settings.num_slots = 3;
+  settings.moments = &moments;
+  StagingRing ring(retained(), settings);
+  const Bytes sent = pattern(512 * kKiB, 1);
+  const CUdeviceptr device = device_memory(sent.size());
+  const CUstream order = stream();
+  contract::Gate held = gate();
+  held.hold(order);
+  std::thread copies([&] { ring.upload(device, bytes_of(sent), sent.size(), order); });
+  EXPECT_TRUE(eventually([&] { return moments.num_pieces() == 3; }));
+  occupy(std::chrono::milliseconds(20));
+  EXPECT_EQ(moments.num_pieces(), 3) << "of the 10 that fit into the ring's memory";
+  held.open();
+  copies.join();
+  EXPECT_EQ(on_device(device, sent.size()), sent);
 }
 
 /// Keeps every thread but this one from leaving its context until it is told to let them go. Must
@@ -116,11 +201,15 @@ TEST_F(StagingLateThreadsTest, SlotsAreGivenBackWhenTheLastThreadHasLeftThem) {
   StagingRing ring(retained(), settings);
   ring.upload(device, MeetingPlace(2), size_bytes, nullptr);
   EXPECT_TRUE(eventually([&] { return held.holds_one(); }));
+  std::atomic<bool> begun{false};
   std::atomic<bool> trimmed{false};
   std::thread trims([&] {
+    begun = true;
     ring.trim();
     trimmed = true;
   });
+  EXPECT_TRUE(eventually([&] { return begun.load(); }));
+  occupy(std::chrono::milliseconds(20));
   EXPECT_GT(ring.pinned_bytes(), 0U);
   EXPECT_FALSE(trimmed);
   held.let_go();

@@ -50,7 +50,8 @@ std::size_t StagingRing::WorkerPool::piece_bytes(std::size_t size_bytes, int num
 /// transfers per byte.
 StagingRing::WorkerPool::UploadSlots StagingRing::WorkerPool::upload_slots(
     std::size_t size_bytes) const noexcept {
-  const auto few = static_cast<std::size_t>(settings.num_slots);
+  // One is filled while another one crosses.
+  const auto few = static_cast<std::size_t>(std::max(2, settings.num_slots));
   const auto valid = [&](std::size_t bytes) {
     return std::clamp(bytes, settings.first_bytes, settings.slot_bytes);
   };

@@ -75,9 +75,13 @@ std::vector<LinkCopy> StagingJob::take_full() noexcept {
   return std::move(progress_[full_[next].load()].copies);
 }
 
-bool StagingJob::finds_late(std::size_t enqueued_piece) noexcept {
-  if (enqueued_piece < 2 || enqueued(enqueued_piece - 2)) return false;
-  return !std::exchange(progress_[enqueued_piece - 2].found_late, true);
+std::size_t StagingJob::num_newly_late(std::size_t enqueued_piece) noexcept {
+  while (first_unsent_ < num_pieces() && enqueued(first_unsent_)) ++first_unsent_;
+  std::size_t num_late = 0;
+  for (std::size_t piece = first_unsent_; piece + 2 <= enqueued_piece; ++piece) {
+    if (!enqueued(piece) && !std::exchange(progress_[piece].found_late, true)) ++num_late;
+  }
+  return num_late;
 }
 
 void StagingJob::note_enqueued(std::size_t piece, std::size_t next) noexcept {

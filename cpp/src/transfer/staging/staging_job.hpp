@@ -93,9 +93,9 @@ public:
   std::vector<LinkCopy> take_full() noexcept;
   /// Reports that a piece of an upload was enqueued. Its slot goes to `next`, of claim().
   void note_enqueued(std::size_t piece, std::size_t next) noexcept;
-  /// True once for each piece that isn't enqueued although the second one after it is. Called by the
-  /// sender.
-  bool finds_late(std::size_t enqueued_piece) noexcept;
+  /// How many pieces are late, and weren't before: they aren't enqueued, although one that is at least
+  /// the second after them is. Called by the sender.
+  std::size_t num_newly_late(std::size_t enqueued_piece) noexcept;
 
   /// Reports that no thread will touch a piece's bytes, slot and ranges any more.
   void note_done() noexcept { num_done_.fetch_add(1, std::memory_order_acq_rel); }
@@ -162,6 +162,7 @@ private:
   alignas(host::kApartBytes) SendersTurn senders_turn_;
   std::atomic<std::size_t> num_full_{0};
   std::atomic<std::size_t> num_taken_{0};  // of full_, by the sender
+  std::size_t first_unsent_ = 0;           // the sender's
 };
 
 }  // namespace isthmus::transfer

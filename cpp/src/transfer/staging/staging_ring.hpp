@@ -21,13 +21,14 @@ struct RingSettings {
   int num_threads = 0;           ///< threads that copy, including the caller's; 0: as many as pay
                                  ///< on this machine
   int num_slots = 4;             ///< of slot_bytes each; more slots if pieces are shorter
+                                 ///< and the copy may take them all
   bool marks_by_events = false;  ///< use events even if the driver has something better: see
                                  ///< CrossingMarks
   std::size_t slot_bytes = std::size_t{16} << 20U;  ///< the largest piece of a copy
-  /// The largest piece of an upload that takes num_slots slots of this size instead of more memory:
-  /// they stay in the caches that cores share, so that memory has less to do. Those of
-  /// min_resting_bytes or more do; other long ones do after a pause, when the caches may hold other
-  /// memory. Source: benchmarks/transfer/README.md.
+  /// The largest piece of an upload that takes num_slots slots (two at least) instead of all, and
+  /// others only in place of those whose piece is late: few slots stay in the caches that cores share,
+  /// so that memory has less to do. Uploads of min_resting_bytes or more take few; other long ones do
+  /// after a pause, when the caches may hold other memory. Source: benchmarks/transfer/README.md.
   std::size_t upload_slot_bytes = std::size_t{8} << 20U;
   std::size_t paused_upload_slot_bytes = std::size_t{4} << 20U;
   int upload_pieces = 4;    ///< at least so many pieces per upload, so that the link starts early
@@ -57,7 +58,7 @@ struct RingSettings {
   /// benchmarks/rhythms/README.md.
   std::size_t min_sleeping_bytes = std::size_t{64} << 20U;
   /// Threads that are done with an upload of so much memory sleep soon: they are done up to four slots
-  /// before it, 150 to 480 us. If shorter ones, or downloads, follow each other, they wait awake for the
+  /// before it, 150 to 480 us with slots of 16 MiB. If shorter ones, or downloads, follow each other, they wait awake for the
   /// copy's end and for the next copy. Source: benchmarks/transfer/README.md.
   std::size_t min_resting_bytes = std::size_t{128} << 20U;
   bool beyond_cores = false;  ///< uses num_threads even if there are fewer cores: for tests

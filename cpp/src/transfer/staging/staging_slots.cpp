@@ -248,10 +248,13 @@ void StagingSlots::download(StagingJob& job) {
 /// own, so another one takes the place of that.
 void StagingSlots::send(StagingJob& job, std::size_t piece, std::span<const LinkCopy> copies) {
   const SlotTurn turn = cross(job, job.turn_of(piece)->slot, copies);
+  // First the spare ones: nobody waits for those.
+  for (std::size_t num_late = job.num_newly_late(piece);
+       num_late > 0 && num_given_ < sequence_.size(); --num_late)
+    give(job, sequence_[num_given_++]);
   const std::size_t next = job.claim();
   job.note_enqueued(piece, next);
   job.give(next, turn);
-  if (num_given_ < sequence_.size() && job.finds_late(piece)) give(job, sequence_[num_given_++]);
   job.note_done();
 }
 

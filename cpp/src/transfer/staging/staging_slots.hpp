@@ -22,8 +22,8 @@ namespace isthmus::transfer {
 /// The system may take a thread's core for milliseconds. A thread takes a part only when it can copy
 /// it at once, so one that is delayed while it waits delays nobody. One that is delayed amid a part
 /// holds up its piece, and keeps that slot from the others; pieces after it go on in the other slots,
-/// and cross before it. Only one that is delayed in the few microseconds of a call of the driver holds
-/// up all others. A job that is done needn't wait for the threads that work() on it.
+/// and cross before it. Only one that is delayed in the few microseconds in which it sends a piece,
+/// fetches one, or passes one on holds up all others. A job that is done needn't wait for the threads that work() on it.
 class StagingSlots {
 public:
   /// Throws      DriverError, OutOfDeviceMemory, Unavailable.
