@@ -1,6 +1,7 @@
 // Threads of a ring that the system keeps from working, while others go on.
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -171,51 +172,61 @@ private:
   mutable std::atomic<bool> too_long_{false};
 };
 
-TEST_F(StagingLateThreadsTest, ACopyThatIsDoneWaitsForNoThread) {
-  if (!driver().emulated()) GTEST_SKIP() << "only the emulated driver holds calls";
-  RingSettings settings = small_settings(2);
-  const std::size_t size_bytes = 2 * settings.filler_bytes;
-  const CUdeviceptr device = device_memory(size_bytes);
-  HeldThreads held(driver());
-  StagingRing ring(retained(), settings);
-  ring.upload(device, MeetingPlace(2), size_bytes, nullptr);
-  EXPECT_TRUE(eventually([&] { return held.holds_one(); }));
-  for (unsigned round = 0; round < 3; ++round) {
-    const Bytes sent = pattern(size_bytes, round);
-    Bytes received(size_bytes);
-    ring.upload(device, bytes_of(sent), size_bytes, nullptr);
-    ring.download(bytes_of(received), device, size_bytes, nullptr);
-    EXPECT_EQ(received, sent) << "by the caller alone";
+/// A ring whose only thread is late when the first copy returns.
+class StagingHeldThreadTest : public StagingLateThreadsTest {
+protected:
+  void SetUp() override {
+    StagingLateThreadsTest::SetUp();
+    if (!driver().emulated()) GTEST_SKIP() << "only the emulated driver holds calls";
+    const RingSettings settings = small_settings(2);
+    size_bytes_ = 2 * settings.filler_bytes;
+    device_ = device_memory(size_bytes_);
+    held_.emplace(driver());
+    ring_.emplace(retained(), settings);
+    ring_->upload(device_, MeetingPlace(2), size_bytes_, nullptr);
+    ASSERT_TRUE(eventually([&] { return held_->holds_one(); }));
   }
-  EXPECT_TRUE(held.holds_one());
-  held.let_go();
-  EXPECT_FALSE(held.has_waited_too_long());
+  void TearDown() override {
+    if (held_) held_->let_go();
+    ring_.reset();
+    if (held_) {
+      EXPECT_FALSE(held_->has_waited_too_long());
+    }
+    StagingLateThreadsTest::TearDown();
+  }
+
+  std::size_t size_bytes_ = 0;
+  CUdeviceptr device_ = 0;
+  std::optional<HeldThreads> held_;
+  std::optional<StagingRing> ring_;
+};
+
+TEST_F(StagingHeldThreadTest, TheNextCopiesAreMadeWithoutIt) {
+  for (unsigned round = 0; round < 3; ++round) {
+    const Bytes sent = pattern(size_bytes_, round);
+    Bytes received(size_bytes_);
+    ring_->upload(device_, bytes_of(sent), size_bytes_, nullptr);
+    ring_->download(bytes_of(received), device_, size_bytes_, nullptr);
+    EXPECT_EQ(received, sent);
+  }
+  EXPECT_TRUE(held_->holds_one());
 }
 
-TEST_F(StagingLateThreadsTest, SlotsAreGivenBackWhenTheLastThreadHasLeftThem) {
-  if (!driver().emulated()) GTEST_SKIP() << "only the emulated driver holds calls";
-  RingSettings settings = small_settings(2);
-  const std::size_t size_bytes = 2 * settings.filler_bytes;
-  const CUdeviceptr device = device_memory(size_bytes);
-  HeldThreads held(driver());
-  StagingRing ring(retained(), settings);
-  ring.upload(device, MeetingPlace(2), size_bytes, nullptr);
-  EXPECT_TRUE(eventually([&] { return held.holds_one(); }));
+TEST_F(StagingHeldThreadTest, SlotsAreGivenBackWhenItHasLeftThem) {
   std::atomic<bool> begun{false};
   std::atomic<bool> trimmed{false};
   std::thread trims([&] {
     begun = true;
-    ring.trim();
+    ring_->trim();
     trimmed = true;
   });
   EXPECT_TRUE(eventually([&] { return begun.load(); }));
   occupy(std::chrono::milliseconds(20));
-  EXPECT_GT(ring.pinned_bytes(), 0U);
+  EXPECT_GT(ring_->pinned_bytes(), 0U);
   EXPECT_FALSE(trimmed);
-  held.let_go();
+  held_->let_go();
   trims.join();
-  EXPECT_EQ(ring.pinned_bytes(), 0U);
-  EXPECT_FALSE(held.has_waited_too_long());
+  EXPECT_EQ(ring_->pinned_bytes(), 0U);
 }
 
 }  // namespace

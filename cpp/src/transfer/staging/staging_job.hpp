@@ -83,6 +83,10 @@ public:
   void give(std::size_t piece, const SlotTurn& turn) noexcept;
   /// The slot of a piece; nothing as long as it has none.
   std::optional<SlotTurn> turn_of(std::size_t piece) const noexcept;
+  /// The slot of a piece that has one.
+  std::uint32_t slot_of(std::size_t piece) const noexcept {
+    return progress_[piece].turn.load(std::memory_order_acquire).slot;
+  }
   /// Leaves a full piece of an upload to the thread that has the sender's turn. A thread that leaves
   /// one must then try to take it.
   void note_full(std::size_t piece, std::vector<LinkCopy> copies) noexcept;

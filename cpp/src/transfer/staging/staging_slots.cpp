@@ -247,7 +247,7 @@ void StagingSlots::download(StagingJob& job) {
 /// Sends a piece, and gives its slot to the next piece without one. A piece that is late keeps its
 /// own, so another one takes the place of that.
 void StagingSlots::send(StagingJob& job, std::size_t piece, std::span<const LinkCopy> copies) {
-  const SlotTurn turn = cross(job, job.turn_of(piece)->slot, copies);
+  const SlotTurn turn = cross(job, job.slot_of(piece), copies);
   // First the spare ones: nobody waits for those.
   for (std::size_t num_late = job.num_newly_late(piece);
        num_late > 0 && num_given_ < sequence_.size(); --num_late)

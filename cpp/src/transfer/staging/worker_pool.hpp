@@ -18,16 +18,8 @@
 namespace isthmus::transfer {
 
 struct RingPart;
+struct SharedCopy;
 using RingWorker = host::SpinningWorker<RingPart>;
-
-/// A copy and the workers that take part in it. The caller doesn't wait for those that are late when
-/// the job is done: the last of them to let go frees it.
-struct SharedCopy {
-  SharedCopy(PiecePlan plan, const StagedRanges& ranges) : job(std::move(plan), ranges) {}
-
-  StagingJob job;
-  std::vector<RingWorker*> helpers;
-};
 
 /// What one worker does for a copy: it wakes others, then takes part.
 struct RingPart {
@@ -37,6 +29,15 @@ struct RingPart {
   std::uint32_t end_woken = 0;
 
   void operator()() const noexcept;
+};
+
+/// A copy and the workers that take part in it. The caller doesn't wait for those that are late when
+/// the job is done: the last of them to let go frees it.
+struct SharedCopy {
+  SharedCopy(PiecePlan plan, const StagedRanges& ranges) : job(std::move(plan), ranges) {}
+
+  StagingJob job;
+  std::vector<RingWorker*> helpers;
 };
 
 /// Slots and threads are made when a copy first needs them.
