@@ -9,7 +9,6 @@ installed are left out. Isthmus's copy is verified for each size, direction and 
 """
 
 import argparse
-import os
 import random
 import statistics
 import sys
@@ -27,6 +26,7 @@ from isthmus.json_text import json_text
 
 sys.path.append(str(Path(__file__).parent.parent / "transfer"))
 from machine import machine_facts
+from stolen_cpus import StolenCpus
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 # The sizes that lose most come first: a time that is too short costs the others.
@@ -259,11 +259,6 @@ def idle_rows(libraries: Libraries, sizes: list[int]) -> list[Row]:
     return rows
 
 
-def stolen_s() -> float:
-    """Give the seconds for which others had this virtual machine's CPUs, of all CPUs together."""
-    return int(Path("/proc/stat").read_text("utf-8").split()[8]) / os.sysconf("SC_CLK_TCK")
-
-
 def show(rows: list[Row]) -> None:
     """Print the times; each of Isthmus's two beside the best of those that do the same."""
     cells: dict[tuple[Any, ...], dict[str, Row]] = {}
@@ -332,11 +327,10 @@ def main() -> None:
             continue
         for direction, kind in product(DIRECTIONS, KINDS):
             if kind != "fresh" or MIN_FRESH <= size <= MAX_FRESH:
-                start_s, before_s = time.perf_counter(), stolen_s()
+                cpus = StolenCpus()
                 rows += rows_of(libraries, size, direction, kind, options.times)
-                share = (stolen_s() - before_s) / (time.perf_counter() - start_s)
                 of = {"direction": direction, "kind": kind, "bytes": size}
-                stolen.append(of | {"stolen_cpus": share})
+                stolen.append(of | {"stolen_cpus": cpus.mean()})
     record = {
         "schema_version": 1,
         "machine": machine_facts(),

@@ -1,21 +1,20 @@
 """What staged copies lose when other programs want the cores, too.
 
-Processes that only compute run beside `ring_details`, by as many cores as they are. With other
-versions of `ring_details` they take turns. One file for all of it: ring_details' rows, each with
-the number of busy processes, the version and the turn. See README.md.
+`ring_details` runs beside processes that only compute, each of which wants a core. Several versions
+of it take turns. The file has ring_details' rows about rings, each with the number of busy
+processes, the version and the turn. See README.md.
 """
 
 import argparse
 import json
-import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+from stolen_cpus import StolenCpus
+
 # Direction, threads, sizes, rounds. Downloads have six threads by most profiles.
 COPIES = (
     ("h2d", 15, "65536,262144", 11),
@@ -40,22 +39,17 @@ def busy_processes(number: int) -> Iterator[None]:
             process.wait()
 
 
-def stolen_s() -> float:
-    """CPU time that the hypervisor gave to others when this machine wanted it, since boot."""
-    return int(Path("/proc/stat").read_text().split()[8]) / TICKS_PER_S
-
-
 def rows_of(program: Path, direction: str, threads: int, sizes: str, rounds: int) -> list[dict]:
     """What ring_details prints about the ring, and the CPUs stolen meanwhile."""
     options = [f"directions={direction}", f"threads={threads}", f"size_kib={sizes}"]
     command = [program, *options, f"rounds={rounds}", "slot_mib=16", "conditions=warm,pause"]
-    start_s, before_s = time.perf_counter(), stolen_s()
+    cpus = StolenCpus()
     answer = subprocess.run(  # noqa: S603 - the program that is measured
         command, check=True, capture_output=True, text=True
     )
-    stolen = (stolen_s() - before_s) / (time.perf_counter() - start_s)
+    stolen = round(cpus.mean(), 3)
     told = json.loads(answer.stdout)
-    of = {"emulated": told["emulated"], "cores": told["cores"], "stolen_cpus": round(stolen, 3)}
+    of = {"emulated": told["emulated"], "cores": told["cores"], "stolen_cpus": stolen}
     return [of | row for row in told["rows"] if row["way"] == "ring"]
 
 
