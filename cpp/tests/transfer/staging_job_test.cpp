@@ -72,14 +72,14 @@ TEST(StagingJobTest, ASlotGoesToTheNextPieceThatHasNoneWhicheverPieceLeavesIt) {
   const StagedRanges one({kAddress, cut.size_bytes()});
   StagingJob job(cut, one);
   for (std::uint32_t slot = 0; slot < 3; ++slot) job.give(job.claim(), {slot, 10});
-  EXPECT_EQ(job.turn_of(2)->slot, 2U);
-  EXPECT_FALSE(job.turn_of(3));
+  EXPECT_EQ(job.slot_of(2)->index, 2U);
+  EXPECT_FALSE(job.slot_of(3));
   for (const std::uint32_t left : {1U, 2U, 1U, 2U, 0U}) job.give(job.claim(), {left, 20 + left});
   for (const auto& [piece, slot] : {std::pair{3UL, 1U}, {4UL, 2U}, {5UL, 1U}, {6UL, 2U}}) {
-    EXPECT_EQ(job.turn_of(piece)->slot, slot);
-    EXPECT_EQ(job.turn_of(piece)->ticket, 20 + slot);
+    EXPECT_EQ(job.slot_of(piece)->index, slot);
+    EXPECT_EQ(job.slot_of(piece)->ticket, 20 + slot);
   }
-  EXPECT_EQ(job.turn_of(kNumPieces - 1)->slot, 0U);
+  EXPECT_EQ(job.slot_of(kNumPieces - 1)->index, 0U);
   EXPECT_GE(job.claim(), kNumPieces) << "every piece has one";
 }
 
@@ -111,25 +111,28 @@ TEST(StagingJobTest, AFailureEndsTheCopyAndTheFirstIsThrown) {
   EXPECT_TRUE(says(failure_of(job), "no more; bytes [0, 131072) of the target are undefined"));
 }
 
-TEST(StagingJobTest, FullPiecesAreSentInTheOrderInWhichTheyBecameFull) {
-  const PiecePlan cut = plan();
-  const StagedRanges one({kAddress, cut.size_bytes()});
-  StagingJob job(cut, one);
-  EXPECT_FALSE(job.full_piece());
-  for (const std::size_t piece : {1UL, 0UL}) job.note_full(piece, {LinkCopy{nullptr, piece, 1}});
+TEST(FullPiecesTest, AreTakenInTheOrderInWhichTheyBecameFull) {
+  FullPieces pieces(2);
+  EXPECT_TRUE(pieces.empty());
+  for (const std::size_t piece : {1UL, 0UL}) pieces.add({piece, 7, {LinkCopy{nullptr, piece, 1}}});
   for (const std::size_t piece : {1UL, 0UL}) {
-    EXPECT_EQ(job.full_piece(), piece);
-    EXPECT_EQ(job.take_full().at(0).device, piece);
+    EXPECT_FALSE(pieces.empty());
+    const auto full = pieces.take();
+    ASSERT_TRUE(full);
+    EXPECT_EQ(full->piece, piece);
+    EXPECT_EQ(full->slot, 7U);
+    EXPECT_EQ(full->copies.at(0).device, piece);
   }
-  EXPECT_FALSE(job.full_piece());
+  EXPECT_TRUE(pieces.empty());
+  EXPECT_FALSE(pieces.take());
 }
 
-TEST(StagingJobTest, OneThreadSendsAtATime) {
-  SendersTurn turn;
-  EXPECT_TRUE(turn.try_lock());
-  EXPECT_FALSE(turn.try_lock());
-  turn.unlock();
-  EXPECT_TRUE(turn.try_lock());
+TEST(FullPiecesTest, HaveOneSenderAtATime) {
+  FullPieces pieces(1);
+  EXPECT_TRUE(pieces.try_lock());
+  EXPECT_FALSE(pieces.try_lock());
+  pieces.unlock();
+  EXPECT_TRUE(pieces.try_lock());
 }
 
 /// It gets a spare slot once, not with each piece that is sent before it.

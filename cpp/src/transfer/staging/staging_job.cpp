@@ -15,9 +15,8 @@ StagingJob::StagingJob(PiecePlan plan, const StagedRanges& ranges)
       ranges_(ranges),
       downloads_(ranges.all().front().target != nullptr),
       progress_(std::make_unique<Progress[]>(num_pieces())),
-      full_(std::make_unique<std::atomic<std::size_t>[]>(num_pieces())) {
+      full_pieces_(downloads_ ? 0 : num_pieces()) {
   for (std::size_t piece = 0; piece < num_pieces(); ++piece) {
-    full_[piece].store(kNone, std::memory_order_relaxed);
     progress_[piece].num_missing.store(plan_.pieces()[piece].num_parts, std::memory_order_relaxed);
   }
 }
@@ -46,33 +45,14 @@ bool StagingJob::finish_part(std::size_t piece) noexcept {
   return progress_[piece].num_missing.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
-void StagingJob::give(std::size_t piece, const SlotTurn& turn) noexcept {
-  if (piece < num_pieces()) progress_[piece].turn.store(turn, std::memory_order_release);
+void StagingJob::give(std::size_t piece, const TicketedSlot& slot) noexcept {
+  if (piece < num_pieces()) progress_[piece].slot.store(slot, std::memory_order_release);
 }
 
-std::optional<SlotTurn> StagingJob::turn_of(std::size_t piece) const noexcept {
-  const SlotTurn turn = progress_[piece].turn.load(std::memory_order_acquire);
-  if (turn.slot == SlotTurn::kNone) return std::nullopt;
-  return turn;
-}
-
-void StagingJob::note_full(std::size_t piece, std::vector<LinkCopy> copies) noexcept {
-  progress_[piece].copies = std::move(copies);
-  full_[num_full_.fetch_add(1, std::memory_order_relaxed)].store(piece);
-}
-
-std::optional<std::size_t> StagingJob::full_piece() const noexcept {
-  const std::size_t next = num_taken_.load();
-  if (next == num_pieces()) return std::nullopt;
-  const std::size_t piece = full_[next].load();
-  if (piece == kNone) return std::nullopt;
-  return piece;
-}
-
-std::vector<LinkCopy> StagingJob::take_full() noexcept {
-  const std::size_t next = num_taken_.load();
-  num_taken_.store(next + 1);
-  return std::move(progress_[full_[next].load()].copies);
+std::optional<TicketedSlot> StagingJob::slot_of(std::size_t piece) const noexcept {
+  const TicketedSlot slot = progress_[piece].slot.load(std::memory_order_acquire);
+  if (slot.index == TicketedSlot::kNone) return std::nullopt;
+  return slot;
 }
 
 std::size_t StagingJob::num_newly_late(std::size_t enqueued_piece) noexcept {

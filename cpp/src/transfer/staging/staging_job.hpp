@@ -8,12 +8,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <vector>
 
-#include "device/link_copies.hpp"
 #include "driver/driver.hpp"
 #include "host/cpu/spinning_worker.hpp"
 #include "transfer/staging/copy_moments.hpp"
+#include "transfer/staging/full_pieces.hpp"
 #include "transfer/staging/piece_plan.hpp"
 #include "transfer/staging/slot_filler.hpp"
 #include "transfer/staging/staged_ranges.hpp"
@@ -22,21 +21,10 @@ namespace isthmus::transfer {
 
 /// A slot, and the ticket of the queue after which threads may use it: until then an upload's former
 /// bytes leave it, or a download's arrive.
-struct alignas(8) SlotTurn {
+struct alignas(8) TicketedSlot {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
-  std::uint32_t slot = kNone;
+  std::uint32_t index = kNone;
   std::uint32_t ticket = 0;
-};
-
-/// Which thread sends an upload's full pieces. Its operations are sequentially consistent, as are
-/// those with full pieces: a thread that fails to get it has left its piece to the one that has it.
-class SendersTurn {
-public:
-  bool try_lock() noexcept { return !taken_.exchange(true); }
-  void unlock() noexcept { taken_.store(false); }
-
-private:
-  std::atomic<bool> taken_{false};
 };
 
 /// The bytes to copy, which thread takes which part, which piece uses which slot, the progress of
@@ -80,21 +68,11 @@ public:
   /// Chooses the piece that the next free slot goes to; num_pieces() or more if all have one.
   std::size_t claim() noexcept { return next_claimed_.fetch_add(1, std::memory_order_relaxed); }
   /// Gives a piece of claim() its slot. Threads that see it see earlier writes.
-  void give(std::size_t piece, const SlotTurn& turn) noexcept;
+  void give(std::size_t piece, const TicketedSlot& slot) noexcept;
   /// The slot of a piece; nothing as long as it has none.
-  std::optional<SlotTurn> turn_of(std::size_t piece) const noexcept;
-  /// The slot of a piece that has one.
-  std::uint32_t slot_of(std::size_t piece) const noexcept {
-    return progress_[piece].turn.load(std::memory_order_acquire).slot;
-  }
-  /// Leaves a full piece of an upload to the thread that has the sender's turn. A thread that leaves
-  /// one must then try to take it.
-  void note_full(std::size_t piece, std::vector<LinkCopy> copies) noexcept;
-  SendersTurn& senders_turn() noexcept { return senders_turn_; }
-  /// A full piece that nobody has sent; nothing if there is none.
-  std::optional<std::size_t> full_piece() const noexcept;
-  /// Gives that piece's copies to the thread that sends it, and goes on to the next.
-  std::vector<LinkCopy> take_full() noexcept;
+  std::optional<TicketedSlot> slot_of(std::size_t piece) const noexcept;
+  /// Of an upload.
+  FullPieces& full_pieces() noexcept { return full_pieces_; }
   /// Reports that a piece of an upload was enqueued. Its slot goes to `next`, of claim().
   void note_enqueued(std::size_t piece, std::size_t next) noexcept;
   /// How many pieces are late, and weren't before: they aren't enqueued, although one that is at least
@@ -134,13 +112,12 @@ private:
   static constexpr std::size_t kNone = ~std::size_t{0};
   struct Progress {
     std::atomic<std::size_t> num_missing{0};  // parts
-    std::atomic<SlotTurn> turn{};
+    std::atomic<TicketedSlot> slot{};
     // Of an upload:
     std::atomic<std::size_t> next_in_slot{kNone};  // the next piece in its slot
-    std::vector<LinkCopy> copies;                  // once it is full
     bool found_late = false;
   };
-  static_assert(std::atomic<SlotTurn>::is_always_lock_free);
+  static_assert(std::atomic<TicketedSlot>::is_always_lock_free);
   [[noreturn]] void rethrow_of_memory_in_use() const;
   std::size_t end_of(std::size_t piece) const noexcept {
     return plan_.pieces()[piece].first_part + plan_.pieces()[piece].num_parts;
@@ -153,7 +130,6 @@ private:
   const StagedRanges& ranges_;
   const bool downloads_;
   std::unique_ptr<Progress[]> progress_;
-  std::unique_ptr<std::atomic<std::size_t>[]> full_;  // pieces, as they became full
   std::atomic<bool> failed_{false};
   std::mutex mutex_;
   std::exception_ptr failure_;
@@ -163,10 +139,8 @@ private:
   alignas(host::kApartBytes) std::atomic<std::size_t> next_part_{0};
   alignas(host::kApartBytes) std::atomic<std::size_t> next_claimed_{0};
   std::atomic<std::size_t> num_done_{0};
-  alignas(host::kApartBytes) SendersTurn senders_turn_;
-  std::atomic<std::size_t> num_full_{0};
-  std::atomic<std::size_t> num_taken_{0};  // of full_, by the sender
-  std::size_t first_unsent_ = 0;           // the sender's
+  alignas(host::kApartBytes) FullPieces full_pieces_;
+  std::size_t first_unsent_ = 0;  // the sender's
 };
 
 }  // namespace isthmus::transfer

@@ -124,7 +124,7 @@ void StagingSlots::arrange(std::size_t piece_bytes) {
   sequence_.reserve(slots.size());
   slots_ = std::move(slots);
   stride_bytes_ = stride_bytes;
-  put_in_sequence();
+  sort_slots();
 }
 
 bool StagingSlots::fits(std::size_t piece_bytes) const noexcept {
@@ -133,7 +133,7 @@ bool StagingSlots::fits(std::size_t piece_bytes) const noexcept {
 
 /// The slots by place, which may still be in the caches; but those that are under way last, in the
 /// order in which they cross.
-void StagingSlots::put_in_sequence() {
+void StagingSlots::sort_slots() {
   sequence_.resize(slots_.size());
   std::iota(sequence_.begin(), sequence_.end(), 0U);
   std::ranges::stable_sort(sequence_, [this](std::uint32_t left, std::uint32_t right) {
@@ -213,11 +213,12 @@ void StagingSlots::upload(StagingJob& job) {
       const auto& [begin, size_bytes] = part.bytes;
       const std::size_t lead = job.filler->fill(slot, begin, size_bytes);
       const CUdeviceptr target = job.ranges().all().front().device + begin;
-      job.note_full(part.piece, {LinkCopy{slot + lead, target, size_bytes, true}});
+      job.full_pieces().add(
+          {part.piece, placed->slot, {LinkCopy{slot + lead, target, size_bytes, true}}});
     } else {
       fill(job, part, slot);
       if (!job.finish_part(part.piece)) continue;
-      job.note_full(part.piece, copies_of(job, part.piece, slot));
+      job.full_pieces().add({part.piece, placed->slot, copies_of(job, part.piece, slot)});
     }
     send_full(job);
   }
@@ -225,10 +226,11 @@ void StagingSlots::upload(StagingJob& job) {
 
 /// Sends what is full, unless another thread is about to.
 void StagingSlots::send_full(StagingJob& job) {
-  while (job.full_piece()) {
-    const std::unique_lock turn(job.senders_turn(), std::try_to_lock);
-    if (!turn.owns_lock()) return;
-    while (const auto piece = job.full_piece()) send(job, *piece, job.take_full());
+  FullPieces& pieces = job.full_pieces();
+  while (!pieces.empty()) {
+    const std::unique_lock sender(pieces, std::try_to_lock);
+    if (!sender.owns_lock()) return;
+    while (const auto full = pieces.take()) send(job, *full);
   }
 }
 
@@ -246,15 +248,15 @@ void StagingSlots::download(StagingJob& job) {
 
 /// Sends a piece, and gives its slot to the next piece without one. A piece that is late keeps its
 /// own, so another one takes the place of that.
-void StagingSlots::send(StagingJob& job, std::size_t piece, std::span<const LinkCopy> copies) {
-  const SlotTurn turn = cross(job, job.slot_of(piece), copies);
+void StagingSlots::send(StagingJob& job, const FullPiece& full) {
+  const TicketedSlot slot = cross(job, full.slot, full.copies);
   // First the spare ones: nobody waits for those.
-  for (std::size_t num_late = job.num_newly_late(piece);
+  for (std::size_t num_late = job.num_newly_late(full.piece);
        num_late > 0 && num_given_ < sequence_.size(); --num_late)
     give(job, sequence_[num_given_++]);
   const std::size_t next = job.claim();
-  job.note_enqueued(piece, next);
-  job.give(next, turn);
+  job.note_enqueued(full.piece, next);
+  job.give(next, slot);
   job.note_done();
 }
 
@@ -262,8 +264,8 @@ void StagingSlots::fetch(StagingJob& job, std::size_t piece, std::uint32_t slot)
   job.give(piece, cross(job, slot, copies_of(job, piece, slots_[slot].data)));
 }
 
-SlotTurn StagingSlots::cross(StagingJob& job, std::uint32_t slot,
-                             std::span<const LinkCopy> copies) {
+TicketedSlot StagingSlots::cross(StagingJob& job, std::uint32_t slot,
+                                 std::span<const LinkCopy> copies) {
   const EnqueueNote note(job.moments);
   Slot& used = slots_[slot];
   used.under_way = true;
@@ -304,16 +306,16 @@ std::optional<StagingSlots::Placed> StagingSlots::take_with_pages(StagingJob& jo
 template <typename GoesOn>
 std::optional<std::uint32_t> StagingSlots::await_slot(const StagingJob& job, std::size_t piece,
                                                       GoesOn goes_on) const {
-  auto turn = job.turn_of(piece);
-  for (host::Patience patience(limits_of(job)); !turn; turn = job.turn_of(piece)) {
+  auto slot = job.slot_of(piece);
+  for (host::Patience patience(limits_of(job)); !slot; slot = job.slot_of(piece)) {
     if (!goes_on()) return std::nullopt;
     patience.pause();
   }
-  const CrossingMark free{turn->ticket, slots_[turn->slot].event.get()};
+  const CrossingMark free{slot->ticket, slots_[slot->index].event.get()};
   for (CrossingQueue::Wait wait(queue_, free, limits_of(job)); !wait.over();) {
     if (!goes_on()) return std::nullopt;
   }
-  return turn->slot;
+  return slot->index;
 }
 
 bool StagingSlots::is_under_way() const {
@@ -337,7 +339,7 @@ void StagingSlots::finish(StagingJob& job) noexcept {
     job.fail();
   }
   if (job.failed()) settle(job);
-  put_in_sequence();
+  sort_slots();
 }
 
 void StagingSlots::leave_under_way(StagingJob& job, CUstream stream) noexcept {

@@ -23,7 +23,8 @@ namespace isthmus::transfer {
 /// it at once, so one that is delayed while it waits delays nobody. One that is delayed amid a part
 /// holds up its piece, and keeps that slot from the others; pieces after it go on in the other slots,
 /// and cross before it. Only one that is delayed in the few microseconds in which it sends a piece,
-/// fetches one, or passes one on holds up all others. A job that is done needn't wait for the threads that work() on it.
+/// fetches one, or passes one on holds up all others. A job that is done needn't wait for the threads
+/// that work() on it.
 class StagingSlots {
 public:
   /// Throws      DriverError, OutOfDeviceMemory, Unavailable.
@@ -37,11 +38,10 @@ public:
   static std::size_t memory_bytes(int num_slots, std::size_t slot_bytes) noexcept;
 
   /// Call before threads work on a job whose pieces have up to `piece_bytes` and begin after
-  /// `event`. A context must be current.
+  /// `event`. A context must be current. Unless it fits(), no thread works on a former job.
   ///
   /// event       outlives the job; null: no wait
   /// Throws      DriverError: then no part of the job is running.
-  /// Unless it fits(), no thread works on a former job.
   void begin(StagingJob& job, std::size_t piece_bytes, const Event* event);
   /// True if the slots needn't be arranged anew for pieces of up to `piece_bytes`.
   bool fits(std::size_t piece_bytes) const noexcept;
@@ -79,14 +79,14 @@ private:
   };
 
   void arrange(std::size_t piece_bytes);
-  void put_in_sequence();
+  void sort_slots();
   void upload(StagingJob& job);
   void download(StagingJob& job);
   void send_full(StagingJob& job);
-  void send(StagingJob& job, std::size_t piece, std::span<const LinkCopy> copies);
+  void send(StagingJob& job, const FullPiece& full);
   void give(StagingJob& job, std::uint32_t slot) const noexcept;
   void fetch(StagingJob& job, std::size_t piece, std::uint32_t slot);
-  SlotTurn cross(StagingJob& job, std::uint32_t slot, std::span<const LinkCopy> copies);
+  TicketedSlot cross(StagingJob& job, std::uint32_t slot, std::span<const LinkCopy> copies);
   void fetch_into(StagingJob& job, std::span<const std::uint32_t> slots) noexcept;
   std::optional<Placed> take_ready(StagingJob& job, std::size_t piece) const;
   std::optional<Placed> take_with_pages(StagingJob& job, std::size_t piece) const;
