@@ -20,7 +20,8 @@
 // long_up_growth 135                  percent: long_upload_growth
 // long_down_growth 150                percent: long_download_growth
 // stores     best                     best, plain, fetched, streaming, demoted: of an upload
-// resting_mib 128                     min_resting_bytes
+// few_slots_mib 128                   min_few_slots_bytes
+// sleeping_mib 64                     min_sleeping_bytes
 // streamed_kib 32768                  min_streamed_bytes
 // huge_kib   4096                     min_huge_bytes
 // size_kib   1024,4096,16384,65536,1048576
@@ -207,7 +208,8 @@ void Bench::add_ring(RingSettings settings) {
       .add("long_upload_growth", settings.long_upload_growth)
       .add("long_download_growth", settings.long_download_growth)
       .add("stores", name_of(settings.stores))
-      .add("resting_bytes", settings.min_resting_bytes)
+      .add("few_slots_bytes", settings.min_few_slots_bytes)
+      .add("sleeping_bytes", settings.min_sleeping_bytes)
       .add("streamed_bytes", settings.min_streamed_bytes)
       .add("huge_bytes", settings.min_huge_bytes);
   subjects_.push_back({about,

@@ -1,5 +1,5 @@
 // How soon can pageable memory be on the device? What the threads take to copy it into pinned slots,
-// what the link takes, and what both take at once, beside the staging ring, as JSON.
+// what the link takes, both at once and one after the other, beside the staging ring, as JSON.
 //
 //   ring_limits [OPTION=LIST]...     ring_limits size_mib=64 threads=14 pause_us=0,3000
 //
@@ -7,11 +7,15 @@
 // size_mib   64,256,1024
 // threads    6,10,14         that fill, including the caller's; the ring uses as many
 // pause_us   0,3000          of the calling thread, asleep, before each measurement
+// stores     demoted         best, plain, fetched, streaming, demoted: how slots are filled
 // rounds     9               all ways take turns; the medians count
 //
 // way        what
 // link       the driver's blocking copy from pinned memory
-// fill       the threads copy pageable memory into other pinned memory; the link is idle
+// fill       the threads copy pageable memory into other pinned memory; the link is idle.
+//            `cpu_seconds`: of all threads of the process, as in rows of the ring. Then the driver copies
+//            that memory, from 64 MiB at most, in `filled_seconds`: what the link takes if lines are
+//            where the threads have left them
 // both       the same, begun at the same moment as a copy from pinned memory. `fill_seconds` and
 //            `link_seconds` are when each was done. No upload of pageable memory through pinned
 //            memory is quicker than the later of the two, since each byte must take both ways
@@ -24,6 +28,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -40,13 +45,13 @@
 #include "options.hpp"
 #include "rounds.hpp"
 #include "rows.hpp"
+#include "slot_stores.hpp"
 #include "transfer/staging/host_copy.hpp"
 #include "transfer/staging/staging_ring.hpp"
 
 namespace {
 
 using isthmus::host::steady_ns;
-using isthmus::transfer::SlotStores;
 using isthmus::transfer::StagingRing;
 
 constexpr std::size_t kMiB = std::size_t{1} << 20U;
@@ -61,12 +66,14 @@ double seconds_since(std::int64_t begun_ns) {
 const Options kDefaults{{"size_mib", {"64", "256", "1024"}},
                         {"threads", {"6", "10", "14"}},
                         {"pause_us", {"0", "3000"}},
+                        {"stores", {"demoted"}},
                         {"rounds", {"9"}}};
 
 /// Threads that fill pinned slots together. The caller is one of them.
 class Fillers {
 public:
-  Fillers(std::size_t num_threads, std::byte* slots) : slots_(slots) {
+  Fillers(std::size_t num_threads, std::byte* slots, SlotStores stores)
+      : slots_(slots), stores_(stores) {
     for (std::size_t i = 1; i < num_threads; ++i) threads_.emplace_back([this] { work(); });
   }
   ~Fillers() {
@@ -105,12 +112,13 @@ private:
   void copy_parts() {
     for (std::size_t part = next_part_++; part < num_parts_; part = next_part_++) {
       const std::size_t first = part * kPartBytes;
-      copy_by(SlotStores::demoted, slots_ + first % kSlotsBytes, source_ + first, kPartBytes);
+      copy_by(stores_, slots_ + first % kSlotsBytes, source_ + first, kPartBytes);
       ++num_done_;
     }
   }
 
   std::byte* slots_;
+  SlotStores stores_;
   const std::byte* source_ = nullptr;
   std::size_t num_parts_ = 0;
   std::atomic<std::size_t> next_part_{0};
@@ -120,11 +128,21 @@ private:
   std::vector<std::thread> threads_;
 };
 
-/// Times of one way: the whole, and of `both` its halves.
+/// Times of one way: the whole, of all threads, of `both` its halves, and of a copy from the slots.
 struct Found {
   std::vector<double> seconds;
+  std::vector<double> cpu_seconds;
+  std::vector<double> filled_seconds;
   std::vector<double> fill_seconds;
   std::vector<double> link_seconds;
+};
+
+/// What is measured at once.
+struct Case {
+  std::size_t size_bytes;
+  std::size_t num_threads;
+  std::chrono::microseconds pause;
+  SlotStores stores;
 };
 
 class Bench {
@@ -142,12 +160,11 @@ public:
   }
 
   bool emulated() const { return context_.driver().emulated(); }
-  std::vector<Row> measure(std::size_t size_bytes, std::size_t num_threads,
-                           std::chrono::microseconds pause, std::size_t num_rounds);
+  std::vector<Row> measure(const Case& of, std::size_t num_rounds);
 
 private:
-  void copy_pinned(std::size_t size_bytes) {
-    context_.driver().call(isthmus::symbol::memcpy_htod)(device_.pointer(), pinned_.data(),
+  void copy_pinned(const isthmus::PinnedBuffer& from, std::size_t size_bytes) {
+    context_.driver().call(isthmus::symbol::memcpy_htod)(device_.pointer(), from.data(),
                                                          size_bytes);
   }
   void fill_beside_link(Fillers& fillers, std::size_t size_bytes, Found& found);
@@ -178,38 +195,20 @@ void Bench::fill_beside_link(Fillers& fillers, std::size_t size_bytes, Found& fo
   found.seconds.push_back(std::max(link_seconds, found.fill_seconds.back()));
 }
 
-std::vector<Row> Bench::measure(std::size_t size_bytes, std::size_t num_threads,
-                                std::chrono::microseconds pause, std::size_t num_rounds) {
-  isthmus::transfer::RingSettings settings;
-  settings.num_threads = static_cast<int>(num_threads);
-  StagingRing ring(context_, settings);
-  Fillers fillers(num_threads, slots_.data());
-  std::map<std::string, Found> all;
-  const std::map<std::string, std::function<void()>> ways{
-      {"link", [&] { copy_pinned(size_bytes); }},
-      {"fill", [&] { fillers.fill(pageable_.data(), size_bytes); }},
-      {"ring", [&] { ring.upload(device_.pointer(), pageable_.data(), size_bytes, nullptr); }}};
-  for (std::size_t round = 0; round <= num_rounds; ++round) {
-    for (const auto& [name, run] : ways) {
-      run();  // so that its threads are awake if there is no pause
-      std::this_thread::sleep_for(pause);
-      all[name].seconds.push_back(seconds_of(run, 1));
-    }
-    fillers.fill(pageable_.data(), size_bytes);
-    std::this_thread::sleep_for(pause);
-    fill_beside_link(fillers, size_bytes, all["both"]);
-    if (round == 0) all.clear();  // the warm-up
-  }
-  const double link = median(all["link"].seconds);
+std::vector<Row> rows_of(const std::map<std::string, Found>& all, const Case& of) {
+  const double link = median(all.at("link").seconds);
   std::vector<Row> rows;
   for (const auto& [name, found] : all) {
     Row row;
     row.add("way", name)
-        .add("bytes", size_bytes)
-        .add("threads", num_threads)
-        .add("pause_us", static_cast<std::size_t>(pause.count()))
+        .add("bytes", of.size_bytes)
+        .add("threads", of.num_threads)
+        .add("pause_us", static_cast<std::size_t>(of.pause.count()))
+        .add("stores", name_of(of.stores))
         .add("seconds", median(found.seconds))
         .add("of_pinned", link / median(found.seconds));
+    if (!found.cpu_seconds.empty()) row.add("cpu_seconds", median(found.cpu_seconds));
+    if (!found.filled_seconds.empty()) row.add("filled_seconds", median(found.filled_seconds));
     if (name == "both")
       row.add("fill_seconds", median(found.fill_seconds))
           .add("link_seconds", median(found.link_seconds));
@@ -218,17 +217,50 @@ std::vector<Row> Bench::measure(std::size_t size_bytes, std::size_t num_threads,
   return rows;
 }
 
+std::vector<Row> Bench::measure(const Case& of, std::size_t num_rounds) {
+  isthmus::transfer::RingSettings settings;
+  settings.num_threads = static_cast<int>(of.num_threads);
+  settings.stores = of.stores;
+  StagingRing ring(context_, settings);
+  Fillers fillers(of.num_threads, slots_.data(), of.stores);
+  const std::size_t size_bytes = of.size_bytes;
+  const std::map<std::string, std::function<void()>> ways{
+      {"link", [&] { copy_pinned(pinned_, size_bytes); }},
+      {"fill", [&] { fillers.fill(pageable_.data(), size_bytes); }},
+      {"ring", [&] { ring.upload(device_.pointer(), pageable_.data(), size_bytes, nullptr); }}};
+  std::map<std::string, Found> all;
+  for (std::size_t round = 0; round <= num_rounds; ++round) {
+    for (const auto& [name, run] : ways) {
+      run();  // so that its threads are awake if there is no pause
+      std::this_thread::sleep_for(of.pause);
+      Found& found = all[name];
+      const std::clock_t begun = std::clock();
+      found.seconds.push_back(seconds_of(run, 1));
+      found.cpu_seconds.push_back(static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC);
+      if (name == "fill")
+        found.filled_seconds.push_back(
+            seconds_of([&] { copy_pinned(slots_, std::min(size_bytes, kSlotsBytes)); }, 1));
+    }
+    fillers.fill(pageable_.data(), size_bytes);
+    std::this_thread::sleep_for(of.pause);
+    fill_beside_link(fillers, size_bytes, all["both"]);
+    if (round == 0) all.clear();  // the warm-up
+  }
+  return rows_of(all, of);
+}
+
 void run(const Options& options) {
   Bench bench(std::ranges::max(numbers(options, "size_mib")) * kMiB);
   std::vector<Row> rows;
   for (const std::size_t size_mib : numbers(options, "size_mib"))
     for (const std::size_t pause_us : numbers(options, "pause_us"))
-      for (const std::size_t num_threads : numbers(options, "threads")) {
-        const auto found =
-            bench.measure(size_mib * kMiB, num_threads, std::chrono::microseconds(pause_us),
-                          numbers(options, "rounds").front());
-        rows.insert(rows.end(), found.begin(), found.end());
-      }
+      for (const std::size_t num_threads : numbers(options, "threads"))
+        for (const std::string& stores : options.at("stores")) {
+          const Case of{size_mib * kMiB, num_threads, std::chrono::microseconds(pause_us),
+                        stores_of(stores)};
+          const auto found = bench.measure(of, numbers(options, "rounds").front());
+          rows.insert(rows.end(), found.begin(), found.end());
+        }
   print_rows(rows, bench.emulated());
 }
 

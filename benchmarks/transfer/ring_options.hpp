@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "options.hpp"
+#include "slot_stores.hpp"
 #include "transfer/staging/staging_ring.hpp"
 
 using isthmus::transfer::RingSettings;
-using isthmus::transfer::SlotStores;
 
 inline constexpr std::size_t kKiB = 1024;
 inline constexpr std::size_t kMiB = 1024 * kKiB;
@@ -32,7 +32,8 @@ inline const Options kDefaults{{"threads", {"8", "10", "12", "15"}},
                                {"long_up_growth", {"135"}},
                                {"long_down_growth", {"150"}},
                                {"stores", {"best"}},
-                               {"resting_mib", {"128"}},
+                               {"few_slots_mib", {"128"}},
+                               {"sleeping_mib", {"64"}},
                                {"streamed_kib", {"32768"}},
                                {"huge_kib", {"4096"}},
                                {"size_kib", {"1024", "4096", "16384", "65536", "1048576"}},
@@ -51,28 +52,12 @@ inline void vary_marks(std::vector<RingSettings>& all, const std::vector<std::st
   all = std::move(varied);
 }
 
-inline constexpr std::pair<const char*, SlotStores> kStores[] = {
-    {"best", SlotStores::best},
-    {"plain", SlotStores::plain},
-    {"fetched", SlotStores::fetched},
-    {"streaming", SlotStores::streaming},
-    {"demoted", SlotStores::demoted}};
-
 inline void vary_stores(std::vector<RingSettings>& all, const std::vector<std::string>& names) {
   std::vector<RingSettings> varied;
   for (const RingSettings& one : all) {
-    for (const std::string& name : names) {
-      const auto* const known =
-          std::ranges::find(kStores, name, [](const auto& each) { return each.first; });
-      if (known == std::end(kStores)) throw std::invalid_argument("unknown stores " + name);
-      varied.emplace_back(one).stores = known->second;
-    }
+    for (const std::string& name : names) varied.emplace_back(one).stores = stores_of(name);
   }
   all = std::move(varied);
-}
-
-inline std::string name_of(SlotStores stores) {
-  return std::ranges::find(kStores, stores, [](const auto& each) { return each.second; })->first;
 }
 
 /// Every valid combination of the options' values.
@@ -106,7 +91,8 @@ inline std::vector<RingSettings> settings_of(const Options& options) {
        [](auto& one, std::size_t n) { one.long_upload_growth = static_cast<double>(n) / 100; });
   vary("long_down_growth",
        [](auto& one, std::size_t n) { one.long_download_growth = static_cast<double>(n) / 100; });
-  vary("resting_mib", [](auto& one, std::size_t n) { one.min_resting_bytes = n * kMiB; });
+  vary("few_slots_mib", [](auto& one, std::size_t n) { one.min_few_slots_bytes = n * kMiB; });
+  vary("sleeping_mib", [](auto& one, std::size_t n) { one.min_sleeping_bytes = n * kMiB; });
   vary_marks(all, options.at("marks"));
   vary_stores(all, options.at("stores"));
   std::erase_if(all, [](const auto& one) { return one.first_bytes > one.slot_bytes; });

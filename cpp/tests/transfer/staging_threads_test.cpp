@@ -179,6 +179,26 @@ TEST_F(StagingThreadsTest, ThatAreDoneSleepBeforeTheCopyEndsUnlessItFollowsAnoth
   EXPECT_EQ(on_device(device_, sent.size()), sent);
 }
 
+TEST_F(StagingThreadsTest, ThatAreDoneWithALongUploadSleepBeforeItEndsEvenIfItFollowsAnother) {
+  if (!driver().has(symbol::stream_wait_value32)) GTEST_SKIP() << "no stream memory operations";
+  const isthmus::test::EnvironmentVariable spin_time("ISTHMUS_SPIN_US", "200000");
+  RingSettings settings = small_settings(kNumThreads);
+  settings.min_sleeping_bytes = 64 * kKiB;
+  StagingRing ring(retained(), settings);
+  const Bytes sent = pattern(64 * kKiB, 2);
+  const CUstream second = stream();
+  contract::Gate held = gate();
+  held.hold(second);
+  std::thread copies([&] {
+    ring.upload(device_, bytes_of(sent), sent.size(), order_);
+    ring.upload(device_, bytes_of(sent), sent.size(), second);
+  });
+  EXPECT_TRUE(eventually([] { return all_asleep(kNumThreads - 1); }));
+  held.open();
+  copies.join();
+  EXPECT_EQ(on_device(device_, sent.size()), sent);
+}
+
 /// The caller wakes only some of them.
 TEST_F(StagingThreadsTest, AllSleepersAreWokenForALargeCopy) {
   for (const int num_threads : {2, 5, 12}) {

@@ -55,7 +55,7 @@ StagingRing::WorkerPool::UploadSlots StagingRing::WorkerPool::upload_slots(
   const auto valid = [&](std::size_t bytes) {
     return std::clamp(bytes, settings.first_bytes, settings.slot_bytes);
   };
-  if (size_bytes >= settings.min_resting_bytes) return {valid(settings.upload_slot_bytes), few};
+  if (size_bytes >= settings.min_few_slots_bytes) return {valid(settings.upload_slot_bytes), few};
   if (is_long(size_bytes) && !follows_) return {valid(settings.paused_upload_slot_bytes), few};
   return {settings.slot_bytes, std::numeric_limits<std::size_t>::max()};
 }

@@ -27,10 +27,11 @@ struct RingSettings {
   std::size_t slot_bytes = std::size_t{16} << 20U;  ///< the largest piece of a copy
   /// The largest piece of an upload that takes num_slots slots (two at least) instead of all, and
   /// others only in place of those whose piece is late: few slots stay in the caches that cores share,
-  /// so that memory has less to do. Uploads of min_resting_bytes or more take few; other long ones do
-  /// after a pause, when the caches may hold other memory. Source: benchmarks/transfer/README.md.
+  /// so that memory has less to do. Uploads of min_few_slots_bytes or more take few; other long ones
+  /// do after a pause, when the caches may hold other memory. Source: benchmarks/transfer/README.md.
   std::size_t upload_slot_bytes = std::size_t{8} << 20U;
   std::size_t paused_upload_slot_bytes = std::size_t{4} << 20U;
+  std::size_t min_few_slots_bytes = std::size_t{128} << 20U;
   int upload_pieces = 4;    ///< at least so many pieces per upload, so that the link starts early
   int download_pieces = 8;  ///< at least so many per download, so that the threads finish early
   /// The first piece of an upload and the last of a download: see PiecePlan.
@@ -52,15 +53,11 @@ struct RingSettings {
   /// Targets without pages get huge pages from this size on, as NumPy asks for them.
   std::size_t min_huge_bytes = std::size_t{4} << 20U;
   CopyMoments* moments = nullptr;  ///< outlives the ring, if there is one: for benchmarks
-  /// Threads of an upload of so much memory sleep when they wait for a free slot: the link has what
-  /// is in the others meanwhile. 256 MiB take as long, for 0.76 of the CPU time; 64 MiB take 1.00 to
-  /// 1.02 of the time, for 0.88 of it. Downloads and files weren't measured. Source:
-  /// benchmarks/rhythms/README.md.
+  /// Threads of an upload of so many bytes sleep when they wait for a free slot, since the link has
+  /// what is in the others meanwhile (from memory only; files weren't measured), and soon after they
+  /// are done. If shorter uploads, or downloads, follow each other, those that are done wait awake for
+  /// the copy's end and for the next copy. Source: benchmarks/transfer/README.md.
   std::size_t min_sleeping_bytes = std::size_t{64} << 20U;
-  /// Threads that are done with an upload of so much memory sleep soon: they are done up to four slots
-  /// before it, 150 to 480 us with slots of 16 MiB. If shorter ones, or downloads, follow each other, they wait awake for the
-  /// copy's end and for the next copy. Source: benchmarks/transfer/README.md.
-  std::size_t min_resting_bytes = std::size_t{128} << 20U;
   bool beyond_cores = false;  ///< uses num_threads even if there are fewer cores: for tests
 };
 

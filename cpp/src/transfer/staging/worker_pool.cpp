@@ -265,7 +265,7 @@ void StagingRing::WorkerPool::post(const std::shared_ptr<SharedCopy>& shared) no
 
 /// True if the threads are done long before the copy ends.
 bool StagingRing::WorkerPool::rests(const StagingJob& job) const noexcept {
-  return !job.downloads() && job.ranges().size_bytes() >= settings.min_resting_bytes;
+  return !job.downloads() && job.ranges().size_bytes() >= settings.min_sleeping_bytes;
 }
 
 void StagingRing::WorkerPool::work_together(const std::shared_ptr<SharedCopy>& shared) noexcept {
