@@ -12,14 +12,13 @@
 //
 // way        what
 // link       the driver's blocking copy from pinned memory
-// fill       the threads copy pageable memory into other pinned memory; the link is idle.
-//            `cpu_seconds`: of all threads of the process, as in rows of the ring. Then the driver copies
-//            that memory, from 64 MiB at most, in `filled_seconds`: what the link takes if lines are
-//            where the threads have left them
+// fill       the threads copy pageable memory into other pinned memory; the link is idle. Then the
+//            driver copies that memory, 64 MiB at most, in `filled_seconds`: what the link takes if
+//            the lines are where the threads have left them
 // both       the same, begun at the same moment as a copy from pinned memory. `fill_seconds` and
 //            `link_seconds` are when each was done. No upload of pageable memory through pinned
 //            memory is quicker than the later of the two, since each byte must take both ways
-// ring       the staging ring's upload
+// ring       the staging ring's upload; `cpu_seconds`: of all threads of the process
 //
 // Threads and ring fill slots of 16 MiB, four in turn, in parts of 256 KiB. Without a pause the
 // threads spin until the next measurement; before a pause of more than 100 us they fall asleep, as
@@ -236,7 +235,8 @@ std::vector<Row> Bench::measure(const Case& of, std::size_t num_rounds) {
       Found& found = all[name];
       const std::clock_t begun = std::clock();
       found.seconds.push_back(seconds_of(run, 1));
-      found.cpu_seconds.push_back(static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC);
+      if (name == "ring")
+        found.cpu_seconds.push_back(static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC);
       if (name == "fill")
         found.filled_seconds.push_back(
             seconds_of([&] { copy_pinned(slots_, std::min(size_bytes, kSlotsBytes)); }, 1));
