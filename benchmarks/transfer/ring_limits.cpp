@@ -7,7 +7,7 @@
 // size_mib   64,256,1024
 // threads    6,10,14         that fill, including the caller's; the ring uses as many
 // pause_us   0,3000          of the calling thread, asleep, before each measurement
-// stores     demoted         best, plain, fetched, streaming, demoted: how slots are filled
+// stores     demoted         plain, fetched, streaming, demoted: how slots are filled
 // rounds     9               all ways take turns; the medians count
 //
 // way        what
@@ -20,9 +20,10 @@
 //            memory is quicker than the later of the two, since each byte must take both ways
 // ring       the staging ring's upload; `cpu_seconds`: of all threads of the process
 //
-// Threads and ring fill slots of 16 MiB, four in turn, in parts of 256 KiB. Without a pause the
-// threads spin until the next measurement; before a pause of more than 100 us they fall asleep, as
-// the ring's do. The device is the first one of $ISTHMUS_DRIVER.
+// The threads fill 64 MiB of pinned memory again and again, in parts of 256 KiB; the ring's slots are
+// as in any program. Without a pause the threads spin until the next measurement; before a pause of
+// more than 100 us they fall asleep, as the ring's do. The device is the first one of
+// $ISTHMUS_DRIVER.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -127,7 +128,8 @@ private:
   std::vector<std::thread> threads_;
 };
 
-/// Times of one way: the whole, of all threads, of `both` its halves, and of a copy from the slots.
+/// Times of one way: the whole, the CPU time of all threads, a copy of what was filled, and the halves
+/// of `both`.
 struct Found {
   std::vector<double> seconds;
   std::vector<double> cpu_seconds;

@@ -181,11 +181,16 @@ TEST_F(StagingThreadsTest, ThatAreDoneSleepBeforeTheCopyEndsUnlessItFollowsAnoth
 
 TEST_F(StagingThreadsTest, ThatAreDoneWithALongUploadSleepBeforeItEndsEvenIfItFollowsAnother) {
   if (!driver().has(symbol::stream_wait_value32)) GTEST_SKIP() << "no stream memory operations";
-  const isthmus::test::EnvironmentVariable spin_time("ISTHMUS_SPIN_US", "200000");
+  const isthmus::test::EnvironmentVariable spin_time("ISTHMUS_SPIN_US", "400000");
+  CopyMoments moments;
   RingSettings settings = small_settings(kNumThreads);
   settings.min_sleeping_bytes = 64 * kKiB;
+  settings.moments = &moments;
   StagingRing ring(retained(), settings);
   const Bytes sent = pattern(64 * kKiB, 2);
+  ring.upload(device_, bytes_of(sent), sent.size(), order_);
+  const std::int64_t num_pieces = moments.num_pieces();
+  moments.clear();
   const CUstream second = stream();
   contract::Gate held = gate();
   held.hold(second);
@@ -193,6 +198,7 @@ TEST_F(StagingThreadsTest, ThatAreDoneWithALongUploadSleepBeforeItEndsEvenIfItFo
     ring.upload(device_, bytes_of(sent), sent.size(), order_);
     ring.upload(device_, bytes_of(sent), sent.size(), second);
   });
+  EXPECT_TRUE(eventually([&] { return moments.num_pieces() == 2 * num_pieces; }));
   EXPECT_TRUE(eventually([] { return all_asleep(kNumThreads - 1); }));
   held.open();
   copies.join();

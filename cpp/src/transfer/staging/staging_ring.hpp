@@ -53,10 +53,11 @@ struct RingSettings {
   /// Targets without pages get huge pages from this size on, as NumPy asks for them.
   std::size_t min_huge_bytes = std::size_t{4} << 20U;
   CopyMoments* moments = nullptr;  ///< outlives the ring, if there is one: for benchmarks
-  /// Threads of an upload of so many bytes sleep when they wait for a free slot, since the link has
-  /// what is in the others meanwhile (from memory only; files weren't measured), and soon after they
-  /// are done. If shorter uploads, or downloads, follow each other, those that are done wait awake for
-  /// the copy's end and for the next copy. Source: benchmarks/transfer/README.md.
+  /// Threads of an upload of so many bytes sleep soon after they are done. And they sleep when they
+  /// wait for a free slot, since the link has what is in the others meanwhile; not those of a
+  /// SlotFiller, which weren't measured. If shorter uploads, or downloads, follow each other, threads
+  /// that are done wait awake for the copy's end and for the next copy. Source:
+  /// benchmarks/rhythms/README.md.
   std::size_t min_sleeping_bytes = std::size_t{64} << 20U;
   bool beyond_cores = false;  ///< uses num_threads even if there are fewer cores: for tests
 };
