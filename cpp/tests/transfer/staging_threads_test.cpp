@@ -79,6 +79,14 @@ protected:
     return received == sent;
   }
 
+  /// Uploads, and says how many pieces that took.
+  std::int64_t pieces_of(StagingRing& ring, const Bytes& sent, CopyMoments& moments) {
+    ring.upload(device_, bytes_of(sent), sent.size(), order_);
+    const std::int64_t num_pieces = moments.num_pieces();
+    moments.clear();
+    return num_pieces;
+  }
+
   CUdeviceptr device_ = 0;
   CUstream order_ = nullptr;
 };
@@ -155,9 +163,7 @@ TEST_F(StagingThreadsTest, ThatAreDoneSleepBeforeTheCopyEndsUnlessItFollowsAnoth
   settings.moments = &moments;
   StagingRing ring(retained(), settings);
   const Bytes sent = pattern(64 * kKiB, 2);
-  ring.upload(device_, bytes_of(sent), sent.size(), order_);
-  const std::int64_t num_pieces = moments.num_pieces();
-  moments.clear();
+  const std::int64_t num_pieces = pieces_of(ring, sent, moments);
   occupy(kSpins);
   const CUstream second = stream();
   contract::Gate held = gate();
@@ -188,9 +194,7 @@ TEST_F(StagingThreadsTest, ThatAreDoneWithALongUploadSleepBeforeItEndsEvenIfItFo
   settings.moments = &moments;
   StagingRing ring(retained(), settings);
   const Bytes sent = pattern(64 * kKiB, 2);
-  ring.upload(device_, bytes_of(sent), sent.size(), order_);
-  const std::int64_t num_pieces = moments.num_pieces();
-  moments.clear();
+  const std::int64_t num_pieces = pieces_of(ring, sent, moments);
   const CUstream second = stream();
   contract::Gate held = gate();
   held.hold(second);

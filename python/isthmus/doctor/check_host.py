@@ -12,7 +12,7 @@ _SLOW_CLOCK_NS = 200.0
 # on an H100 machine with 16 cores, in one run of a prototype.
 _PINNING_WITHOUT_HUGE_PAGES = "about twice as long"
 # On an H100 machine 64 MiB up took 4.3 ms back to back while 0.39 of its 16 CPUs were stolen, and
-# 1.4 on one of which hardly any were. Source: benchmarks/rhythms/README.md. Which share of the time
+# 1.5 on two of which hardly any were. Source: benchmarks/rhythms/README.md. Which share of the time
 # that these machines wanted since boot was stolen isn't known: this limit is a guess.
 _MUCH_STOLEN = 0.01
 # Loads and stores of 16 bytes and more: with any of them, windows move whole lines.
