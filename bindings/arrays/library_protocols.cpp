@@ -19,6 +19,12 @@ bool answer(nb::handle object, const Name& question) {
   return question.call_on(object).ptr() != Py_False;
 }
 
+/// False in torch.no_grad(), where PyTorch's own copy_ writes parameters, too.
+bool records_gradients() {
+  static const Name is_grad_enabled("is_grad_enabled");
+  return answer(nb::module_::import_("torch"), is_grad_enabled);
+}
+
 /// A second tensor on the same memory. It keeps that memory even if the first tensor gets other
 /// memory (tensor.data = ..., tensor.set_()). Creating it takes longer than everything else here.
 nb::object alias_of(nb::handle tensor) {
@@ -81,12 +87,14 @@ void require_plain_tensor(nb::handle tensor, int type_code, Role role) {
   const bool may_be_complex = type_code == dlpack::kComplex || type_code == Item::kAny;
   if (may_be_complex && answer(tensor, is_conj)) throw Refusal{"conjugated"};
   if (answer(tensor, is_neg)) throw Refusal{"negated"};
-  if (role == Role::target && requires_grad.of(tensor).ptr() != Py_False) throw Refusal{"gradient"};
+  if (role == Role::target && requires_grad.of(tensor).ptr() != Py_False && records_gradients())
+    throw Refusal{"gradient"};
 }
 
 void read_torch(nb::handle object, const dlpack::Exchange& exchange, Role role, Hold hold,
                 Array& array) {
   dlpack::Tensor tensor{};
+  array.is_tensor = true;
   const nb::object alias = hold == Hold::copy ? alias_of(object) : nb::borrow(object);
   if (into_python([&] { return exchange.borrow(alias.ptr(), &tensor); }) != 0)
     throw nb::python_error();

@@ -205,6 +205,7 @@ void ArrayReader::read_any(nb::handle object, const TypeReader& reader, Role rol
 void ArrayReader::read_dlpack(nb::handle object, const TypeReader& reader, Role role,
                               Array& array) const {
   static const Name device_name("__dlpack_device__");
+  array.is_tensor = reader.is_tensor;
   if (reader.is_tensor) require_plain_tensor(object, Item::kAny, role);
   const nb::object device = device_name.call_on(object);
   array.place = to_place(device);
@@ -231,6 +232,12 @@ void ArrayReader::export_after(nb::handle object, std::optional<std::uintptr_t> 
     take_capsule(capsule, array);
     array.exported = true;
   });
+}
+
+[[gnu::hot]] void ArrayReader::note_writes(nb::handle tensors) {
+  static const Name name("note_writes");
+  if (!note_writes_.is_valid()) note_writes_ = name.call_on(asked_);
+  from_python([&] { return call_with(note_writes_, tensors); });
 }
 
 void ArrayReader::wait_for(const Array& array) const {

@@ -91,6 +91,10 @@ public:
   /// stream      nullopt: no order is needed
   /// Throws      as read()
   void export_after(nanobind::handle object, std::optional<std::uintptr_t> stream, Array& array);
+  /// Tells autograd that tensors are written, so that backward() refuses those it has saved.
+  ///
+  /// tensors     a sequence of PyTorch's tensors
+  void note_writes(nanobind::handle tensors);
   /// Waits until the work in an array's stream is complete.
   void wait_for(const Array& array) const;
   /// A stream of a device, for a library that can only order its work before a given stream.
@@ -120,5 +124,6 @@ private:
   void explain_failures(nanobind::handle object, Read&& read) const;
 
   nanobind::object asked_;
+  nanobind::object note_writes_;  ///< what it gives, from the first tensor that is written on
   std::vector<TypeReader> readers_;
 };

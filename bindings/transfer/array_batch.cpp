@@ -8,7 +8,7 @@ namespace nb = nanobind;
 
 ArrayBatch::ArrayBatch(ArrayReader& reader, nb::handle target, nb::handle source, nb::handle stream,
                        Hold hold)
-    : pairs_(reader, target, source) {
+    : reader_(reader), pairs_(reader, target, source) {
   const std::size_t count = pairs_.pairs().size();
   copies_.reserve(count);
   pair_of_copy_.reserve(count);
@@ -21,6 +21,7 @@ ArrayBatch::ArrayBatch(ArrayReader& reader, nb::handle target, nb::handle source
     } catch (const nb::python_error& error) {
       reader.refuse_at(path_of(i), error.value());
     }
+    if (pair.target.is_tensor) tensors_.append(its_target);
     if (!is_plain(pair)) {
       const nb::tuple described = describe(reader, its_target, its_source, pair);
       unlike_.append(nb::make_tuple(i, described[0], described[1], described[2]));
@@ -52,6 +53,10 @@ void ArrayBatch::require_disjoint(const nb::list& unlike) const {
   } catch (const isthmus::transfer::RefusedCopy& refusal) {
     throw isthmus::UsageError(refusal.text([this](std::size_t pair) { return path_of(pair); }));
   }
+}
+
+void ArrayBatch::note_writes() const {
+  if (nb::len(tensors_) != 0) reader_.note_writes(tensors_);
 }
 
 void ArrayBatch::add(std::size_t pair, const isthmus::ManyCopy& copy, nb::object needs) {

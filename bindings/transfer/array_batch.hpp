@@ -34,6 +34,8 @@ public:
   ///             written
   /// Throws      isthmus::UsageError, which names the paths
   void require_disjoint(const nanobind::list& unlike) const;
+  /// Tells autograd what is about to be written.
+  void note_writes() const;
   void add(std::size_t pair, const isthmus::ManyCopy& copy, nanobind::object needs);
 
   /// Everything that the copies need. Call it once.
@@ -51,7 +53,9 @@ public:
   }
 
 private:
+  ArrayReader& reader_;
   StructurePairs pairs_;
+  nanobind::list tensors_;  ///< the targets that are PyTorch's
   std::vector<isthmus::ManyCopy> copies_;
   std::vector<std::size_t> pair_of_copy_;
   std::vector<Export> held_;

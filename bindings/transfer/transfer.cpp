@@ -51,6 +51,11 @@ bool is_usual_structure(nb::handle object) {
   return false;
 }
 
+/// Tells autograd that a copy writes its target.
+[[gnu::hot]] void note_write(ArrayReader& reader, const ArrayPair& pair, nb::handle target) {
+  if (pair.target.is_tensor) reader.note_writes(nb::make_tuple(target));
+}
+
 nb::object batch_of(ArrayReader& reader, nb::handle target, nb::handle source, nb::handle stream,
                     Hold hold) {
   auto batch = std::make_unique<ArrayBatch>(reader, target, source, stream, hold);
@@ -77,6 +82,7 @@ auto copy_keeping(ArrayPair& pair, nb::handle target, nb::handle source, Copy co
     return batch_of(transfers.reader, target, source, stream, Hold::call);
   if (!is_plain(pair)) return describe(transfers.reader, target, source, pair);
   const CopyOptions options = options_of(pair);
+  note_write(transfers.reader, pair, target);
   copy_keeping(pair, target, source, [&] {
     transfers->copy(pair.target.data, pair.source.data, pair.target.size_bytes, options);
   });
@@ -91,6 +97,7 @@ nb::object copy_arrays_async(ArrayTransfers& transfers, nb::handle target, nb::h
     return batch_of(transfers.reader, target, source, stream, Hold::copy);
   if (!is_plain(pair)) return describe(transfers.reader, target, source, pair);
   const CopyOptions options = options_of(pair);
+  note_write(transfers.reader, pair, target);
   const bool complete =
       pair.target.size_bytes <= isthmus::transfer::kMostBytesAtOnce &&
       copy_keeping(pair, target, source, [&] {
@@ -107,6 +114,7 @@ nb::object copy_arrays_async(ArrayTransfers& transfers, nb::handle target, nb::h
 // --- copies of many arrays -----------------------------------------------------------------------
 
 void copy_batch(ArrayTransfers& transfers, ArrayBatch& batch) try {
+  batch.note_writes();
   batch.naming_refusals([&] {
     const GilReleased released;
     transfers->copy_many(batch.copies());
@@ -135,6 +143,7 @@ nb::object read_arrays_to_explain(ArrayTransfers& transfers, nb::handle target, 
 PythonFuture copy_batch_async(ArrayTransfers& transfers, ArrayBatch& batch,
                               const std::string& source_order, nb::object follow_up) {
   const SourceOrder order = value_of(kSourceOrders, source_order, "source_order");
+  batch.note_writes();
   return batch.naming_refusals([&] {
     return PythonFuture(batch.take_needs(std::move(follow_up)),
                         [&] { return transfers->copy_many_async(batch.copies(), order); });

@@ -205,7 +205,7 @@ def test_a_conjugation_or_a_sign_that_is_pending_is_refused_until_it_is_resolved
         assert memory.read(pending.nbytes) == bytes_of(resolve(pending))
 
 
-def test_a_tensor_that_needs_a_gradient_is_a_source_but_no_target(
+def test_a_tensor_that_needs_a_gradient_is_a_source_and_without_autograd_a_target(
     transfers: isthmus.Transfers, memory: _native.DeviceMemory, kind: Kind
 ) -> None:
     parameter = torch.nn.Parameter(numbers(8))
@@ -213,9 +213,13 @@ def test_a_tensor_that_needs_a_gradient_is_a_source_but_no_target(
     for tensor in (parameter, kind(parameter), parameter * 2):
         transfers.copy(device, tensor)
         assert memory.read(32) == bytes_of(tensor)
-        with torch.no_grad(), pytest.raises(isthmus.UsageError, match="autograd") as refusal:
+        with pytest.raises(isthmus.UsageError, match="autograd") as refusal:
             transfers.copy(tensor, device)
-        assert "detach" in refusal.value.hint
+        assert "no_grad" in refusal.value.hint
+        with torch.no_grad():
+            tensor.zero_()
+            transfers.copy(tensor, device)
+        assert memory.read(32) == bytes_of(tensor)
     transfers.copy(kind(parameter.detach()), device)
     assert torch.equal(parameter.detach(), numbers(8) * 2)
 

@@ -39,11 +39,15 @@ class Torch:
     Attributes:
         stream: The current stream of every device.
         num_borrowed: How often a tensor was read by the exchange API.
+        written: The tensors whose version was raised.
+        records: Whether autograd records what is done.
     """
 
     def __init__(self, *, exchange: bool) -> None:
         self.stream = 0
         self.num_borrowed = 0
+        self.written: list[Any] = []
+        self.records = True
         self.Tensor = self._tensor_type()
         if exchange:
             self.Tensor.__dlpack_c_exchange_api__ = self._exchange()  # type: ignore[attr-defined]
@@ -52,7 +56,10 @@ class Torch:
             current_stream=lambda _device: types.SimpleNamespace(cuda_stream=self.stream)
         )
         nn = types.SimpleNamespace(Parameter=type("Parameter", (self.Tensor,), {}))
-        vars(self.module).update(Tensor=self.Tensor, cuda=cuda, nn=nn)
+        graph = types.SimpleNamespace(increment_version=self.written.extend)
+        autograd = types.SimpleNamespace(graph=graph)
+        vars(self.module).update(Tensor=self.Tensor, cuda=cuda, nn=nn, autograd=autograd)
+        self.module.is_grad_enabled = lambda: self.records  # type: ignore[attr-defined]
 
     def tensor(self, pointer: int, shape: Sequence[int], **others: Any) -> Any:
         return self.Tensor(pointer, shape, **{"item_bits": 32, "type_code": _FLOAT} | others)

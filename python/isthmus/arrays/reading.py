@@ -4,6 +4,7 @@ from isthmus.arrays.array import described
 from isthmus.arrays.pending_work import PendingWork
 from isthmus.arrays.refusals import refuse, refuse_at
 from isthmus.arrays.streams import stream_handle
+from isthmus.arrays.versions import note_writes
 from isthmus.arrays.ways import way_of
 
 
@@ -16,6 +17,7 @@ class Asked:
         described: Makes a Python object of what was read.
         refuse: Raises the UsageError that explains why an object can't be read.
         refuse_at: Raises a refusal again, with the array's path in front.
+        note_writes: Gives what tells autograd which tensors are written.
         stream_handle: Gives the CUstream that an object means.
         export: Lets an array's library export it by DLPack.
         wait: Waits for a stream.
@@ -28,6 +30,7 @@ class Asked:
         self.described = described
         self.refuse = refuse
         self.refuse_at = refuse_at
+        self.note_writes = note_writes
         self.stream_handle = stream_handle
         self.export = pending.export
         self.wait = pending.wait

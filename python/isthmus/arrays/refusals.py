@@ -43,7 +43,10 @@ _SAYINGS = {
         "has memory that isn't what it means: its sign is pending",
         "pass tensor.resolve_neg()",
     ),
-    "gradient": ("needs a gradient, and autograd would not see that it was written", _DETACH),
+    "gradient": (
+        "needs a gradient, and autograd would not record that it was written",
+        "copy in `with torch.no_grad():`, or pass tensor.detach()",
+    ),
 }
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, overload
 
 from isthmus import _native
 from isthmus.arrays.array import Array
+from isthmus.arrays.versions import note_write
 from isthmus.errors import Error, UsageError
 from isthmus.nvrtc import find_nvrtc
 from isthmus.spelling import cuda_major
@@ -91,7 +92,9 @@ class Transfers:
         """Copy what the native module has read and left to Python."""
         if isinstance(rest, tuple):
             self._find_compiler()
-            work_of(objects, *rest, casting).copy(self._native)
+            work = work_of(objects, *rest, casting)
+            note_write(objects[0])
+            work.copy(self._native)
             return
         self._find_compiler()
         if not rest.unlike:
@@ -130,7 +133,9 @@ class Transfers:
         """Begin to copy what the native module has read and left to Python."""
         self._find_compiler()
         if isinstance(rest, tuple):
-            return work_of(objects, *rest, casting).begin(self._native, source_order)
+            work = work_of(objects, *rest, casting)
+            note_write(objects[0])
+            return work.begin(self._native, source_order)
         return self._begin_batch(rest, source_order, casting)
 
     def _begin_batch(

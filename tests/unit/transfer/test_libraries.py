@@ -122,7 +122,7 @@ def test_a_tensor_whose_memory_is_not_what_it_means_is_refused(
 
 
 @pytest.mark.parametrize("exchange", [True, False])
-def test_a_tensor_that_needs_a_gradient_is_a_source_but_no_target(
+def test_a_tensor_that_needs_a_gradient_is_a_source_and_without_autograd_a_target(
     transfers: isthmus.Transfers, device: int, monkeypatch: pytest.MonkeyPatch, exchange: bool
 ) -> None:
     library = pytorch(monkeypatch, exchange=exchange)
@@ -131,7 +131,11 @@ def test_a_tensor_that_needs_a_gradient_is_a_source_but_no_target(
     assert np.array_equal(received(transfers, parameter), ITEMS)
     with pytest.raises(isthmus.UsageError, match="autograd") as refusal:
         transfers.copy(parameter, ITEMS)
-    assert "detach" in refusal.value.hint
+    assert "no_grad" in refusal.value.hint
+    library.records = False
+    transfers.copy(parameter, ITEMS[::-1].copy())
+    assert np.array_equal(received(transfers, parameter), ITEMS[::-1])
+    assert library.written == [parameter]
 
 
 def test_tensors_of_other_types_are_refused_and_those_with_gaps_copied_as_by_the_long_way(
