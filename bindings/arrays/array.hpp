@@ -70,8 +70,8 @@ public:
   isthmus::MemoryKind host_kind = isthmus::MemoryKind::unknown;
   Use use = Use::none;
   std::uintptr_t stream = 0;
-  int device = -1;       ///< -1: unknown
-  bool exported = true;  ///< false: the address is known only after the export
+  int device = -1;         ///< -1: unknown
+  bool exported = true;    ///< false: the address is known only after the export
   bool is_tensor = false;  ///< PyTorch's: who writes it has to tell autograd
 
   Export held;
