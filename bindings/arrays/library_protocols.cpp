@@ -25,13 +25,6 @@ bool records_gradients() {
   return answer(nb::module_::import_("torch"), is_grad_enabled);
 }
 
-/// A second tensor on the same memory. It keeps that memory even if the first tensor gets other
-/// memory (tensor.data = ..., tensor.set_()). Creating it takes longer than everything else here.
-nb::object alias_of(nb::handle tensor) {
-  static const Name detach("detach");
-  return detach.call_on(tensor);
-}
-
 }  // namespace
 
 Place place_of_dlpack(int device_type) {
@@ -93,12 +86,13 @@ void require_plain_tensor(nb::handle tensor, int type_code, Role role) {
 
 void read_torch(nb::handle object, const dlpack::Exchange& exchange, Role role, Hold hold,
                 Array& array) {
+  static const Name untyped_storage("untyped_storage");
   dlpack::Tensor tensor{};
   array.is_tensor = true;
-  const nb::object alias = hold == Hold::copy ? alias_of(object) : nb::borrow(object);
-  if (into_python([&] { return exchange.borrow(alias.ptr(), &tensor); }) != 0)
+  if (into_python([&] { return exchange.borrow(object.ptr(), &tensor); }) != 0)
     throw nb::python_error();
-  if (hold == Hold::copy) array.held.take_owner(alias);
+  // The tensor may get other memory meanwhile (tensor.data = ..., tensor.set_()).
+  if (hold == Hold::copy) array.held.take_owner(untyped_storage.call_on(object));
   require_plain_tensor(object, tensor.type_code, role);
   take_dlpack(tensor, array);
   if (!array.on_device()) return;

@@ -62,11 +62,12 @@ PythonFuture copy_async(const ArrayTransfers& transfers, std::uintptr_t target,
                         const std::string& source_order, nb::object follow_up) {
   const AddressOptions chosen(stream, target_kind, source_kind, path);
   const SourceOrder order = value_of(kSourceOrders, source_order, "source_order");
-  return {std::make_unique<PythonNeeds>(std::move(needs), Export{}, Export{}, std::move(follow_up)),
-          [&] {
-            return transfers->copy_async(address(target), address(source), size_bytes,
-                                         chosen.options, order);
-          }};
+  return {
+      std::make_unique<PythonNeeds>(std::vector<Export>{}, std::move(needs), std::move(follow_up)),
+      [&] {
+        return transfers->copy_async(address(target), address(source), size_bytes, chosen.options,
+                                     order);
+      }};
 }
 
 /// Not by nanobind's caster, which ends the process if there is no memory for the vector.

@@ -71,8 +71,6 @@ std::unique_ptr<PythonNeeds> ArrayBatch::take_needs(nb::object follow_up) {
     objects.append(pair.target);
     objects.append(pair.source);
   }
-  for (Export& held : held_) objects.append(nb::cast(std::move(held)));
-  held_.clear();
-  return std::make_unique<PythonNeeds>(nb::make_tuple(objects, added_needs_), Export{}, Export{},
+  return std::make_unique<PythonNeeds>(std::move(held_), nb::make_tuple(objects, added_needs_),
                                        std::move(follow_up));
 }

@@ -8,6 +8,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "bindings/arrays/export.hpp"
 #include "transfer/copy/copy_keeper.hpp"
@@ -15,11 +17,11 @@
 /// The Python objects that a copy needs. Created with the GIL held; may be destroyed by any thread.
 class PythonNeeds final : public isthmus::transfer::CopyNeeds {
 public:
+  /// exports     keep the memory of arrays in place
   /// objects     what must stay alive
   /// follow_up   None, or a function to call when the bytes have arrived
-  PythonNeeds(nanobind::object objects, Export target, Export source, nanobind::object follow_up)
-      : held_(
-            Held{std::move(target), std::move(source), std::move(objects), std::move(follow_up)}) {}
+  PythonNeeds(std::vector<Export> exports, nanobind::object objects, nanobind::object follow_up)
+      : held_(Held{std::move(exports), std::move(objects), std::move(follow_up)}) {}
   ~PythonNeeds() override;
 
   bool has_follow_up() const noexcept override { return !held_->follow_up.is_none(); }
@@ -27,8 +29,7 @@ public:
 
 private:
   struct Held {
-    Export target;
-    Export source;
+    std::vector<Export> exports;
     nanobind::object objects;
     nanobind::object follow_up;
   };

@@ -111,7 +111,7 @@ def test_a_dropped_copys_buffer_can_be_taken_away_once_the_copy_is_complete(
     pytest.fail("the copy's buffer was never let go")
 
 
-def test_a_tensors_memory_is_held_by_an_alias_until_the_copy_has_ended(
+def test_a_tensors_storage_is_held_until_the_copy_has_ended(
     torch: Torch,
     transfers: isthmus.Transfers,
     memory: _native.DeviceMemory,
@@ -121,12 +121,12 @@ def test_a_tensors_memory_is_held_by_an_alias_until_the_copy_has_ended(
     tensor = torch.tensor(memory.pointer, (SIZE,), item_bits=8, type_code=1)
     target = np.zeros(SIZE, np.uint8)
     future = transfers.copy_async(target, tensor, stream=blocked.handle)
-    assert tensor.alias() is not None
+    assert tensor.storage() is not None
     blocked.go_on()
     future.result(60)
-    assert tensor.alias() is None
+    assert tensor.storage() is None
     transfers.copy(target, tensor)
-    assert (torch.num_borrowed, tensor.num_detached) == (2, 1), "a blocking copy needs none"
+    assert (torch.num_borrowed, tensor.num_asked) == (2, 1), "a blocking copy needs none"
 
 
 @pytest.mark.long

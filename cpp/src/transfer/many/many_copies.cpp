@@ -9,7 +9,9 @@
 
 #include <isthmus/errors.hpp>
 
+#include "device/capture.hpp"
 #include "transfer/copy/failed_copy.hpp"
+#include "transfer/copy/stream_order.hpp"
 #include "transfer/many/disjoint.hpp"
 #include "transfer/many/known_ranges.hpp"
 #include "transfer/many/refused_copy.hpp"
@@ -52,6 +54,15 @@ bool goes_on(const PlannedCopies& planned) {
   return request.when != Return::complete && !plan.recorded && plan.device != nullptr;
 }
 
+/// True for a short upload from pinned memory whose source must be free on return: a kernel reads it
+/// in less time than the CPU takes to pack it. Source: kSecondsPerStagedByte.
+bool is_read_sooner_by_kernel(const Member& member) {
+  const Task& task = member.task;
+  return task.uploads() && member.request.when == Return::source_free &&
+         task.crossing.host_kind == MemoryKind::pinned &&
+         task.ends.size_bytes <= PieceMover::kMaxPieceBytes;
+}
+
 }  // namespace
 
 /// Copies of 0 bytes are left out.
@@ -89,9 +100,18 @@ std::vector<Member> ManyCopies::examine_all(std::span<const ManyCopy> copies, Re
 std::vector<PlannedCopies> ManyCopies::plan(std::span<const ManyCopy> copies, Return when) {
   std::vector<Member> members = examine_all(copies, when);
   if (when == Return::complete) return many_chooser_.ready(members);
-  for (Member& member : members) {
-    const auto context = devices_.context_of(member.task, member.request.stream);
-    member.returns_alone = chooser_.when_to_return(member.task, member.request);
+  for (auto first = members.begin(); first != members.end();) {
+    const CUstream stream = first->request.stream;
+    const auto last = std::find_if(first, members.end(), [&](const Member& member) {
+      return member.task.device != first->task.device || member.request.stream != stream;
+    });
+    const auto context = devices_.context_of(first->task, stream);
+    const bool idle =
+        first->task.device >= 0 && !is_captured(driver_, stream) && is_idle(driver_, stream);
+    for (; first != last; ++first) {
+      if (idle && is_read_sooner_by_kernel(*first)) first->request.when = Return::complete;
+      first->returns_alone = chooser_.when_to_return(first->task, first->request);
+    }
   }
   return many_chooser_.ready(members);
 }
