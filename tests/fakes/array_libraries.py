@@ -56,9 +56,10 @@ class Torch:
             current_stream=lambda _device: types.SimpleNamespace(cuda_stream=self.stream)
         )
         nn = types.SimpleNamespace(Parameter=type("Parameter", (self.Tensor,), {}))
-        graph = types.SimpleNamespace(increment_version=self.written.extend)
+        graph = types.SimpleNamespace(increment_version=self.written.append)
         autograd = types.SimpleNamespace(graph=graph)
-        vars(self.module).update(Tensor=self.Tensor, cuda=cuda, nn=nn, autograd=autograd)
+        many = types.SimpleNamespace(_increment_version=self.written.extend)
+        vars(self.module).update(Tensor=self.Tensor, cuda=cuda, nn=nn, autograd=autograd, _C=many)
         self.module.is_grad_enabled = lambda: self.records  # type: ignore[attr-defined]
 
     def tensor(self, pointer: int, shape: Sequence[int], **others: Any) -> Any:

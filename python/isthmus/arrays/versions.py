@@ -15,17 +15,20 @@ def note_writes() -> NoteWrites:
 
     Tensors that were made for inference have none, and are left out.
     """
-    increment: Callable[[Any], None] = sys.modules["torch"].autograd.graph.increment_version
+    torch = sys.modules["torch"]
+    one: Callable[[Any], None] = torch.autograd.graph.increment_version
 
-    def increment_each(tensors: Iterable[Any]) -> None:
+    def each(tensors: Iterable[Any]) -> None:
         for tensor in tensors:
-            increment(tensor)
+            one(tensor)
 
+    # What that calls: to ask for the type of a sequence takes longer than the rest.
+    many: NoteWrites = getattr(torch._C, "_increment_version", each)  # noqa: SLF001
     try:
-        increment(())
-    except RuntimeError:  # older versions take one tensor
-        return increment_each
-    return increment
+        many(())
+    except (RuntimeError, TypeError):  # older versions take one tensor
+        return each
+    return many
 
 
 def note_write(array: object) -> None:

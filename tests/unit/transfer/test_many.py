@@ -230,6 +230,20 @@ def state(memory: _native.DeviceMemory) -> Any:  # noqa: ANN401 - any structure
         (3.5, "no memory"),
     ],
 )
+def test_a_list_of_short_arrays_is_made_at_once_unless_its_stream_has_work(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, blocked: BlockedStream
+) -> None:
+    sources = [numbered(4096, i) for i in range(8)]
+    devices = [on_device(memory, 4096 * i, 4096) for i in range(8)]
+    assert transfers.copy_async(devices, sources).done()
+    assert memory.read(8 * 4096) == b"".join(array.tobytes() for array in sources)
+    later = transfers.copy_async(devices, sources[::-1], stream=blocked.handle)
+    assert not later.done()
+    blocked.go_on()
+    later.result(60)
+    assert memory.read(8 * 4096) == b"".join(array.tobytes() for array in sources[::-1])
+
+
 def test_an_array_that_does_not_fit_is_named_by_its_path(
     transfers: isthmus.Transfers, memory: _native.DeviceMemory, leaf: object, why: str
 ) -> None:

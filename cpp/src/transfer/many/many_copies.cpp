@@ -54,14 +54,9 @@ bool goes_on(const PlannedCopies& planned) {
   return request.when != Return::complete && !plan.recorded && plan.device != nullptr;
 }
 
-/// True for a short upload from pinned memory whose source must be free on return: a kernel reads it
-/// in less time than the CPU takes to pack it. Source: kSecondsPerStagedByte.
-bool is_read_sooner_by_kernel(const Member& member) {
-  const Task& task = member.task;
-  return task.uploads() && member.request.when == Return::source_free &&
-         task.crossing.host_kind == MemoryKind::pinned &&
-         task.ends.size_bytes <= PieceMover::kMaxPieceBytes;
-}
+/// Arrays as short as this cross in less time than beginning to copy them takes: 4 KiB in 0.1 us of a
+/// fast link, beside 0.3 us for each array of a list. Source: benchmarks/frontdoor/lists_begun.py.
+constexpr std::size_t kMostBytesAtOnce = std::size_t{4} << 10U;
 
 }  // namespace
 
@@ -100,16 +95,18 @@ std::vector<Member> ManyCopies::examine_all(std::span<const ManyCopy> copies, Re
 std::vector<PlannedCopies> ManyCopies::plan(std::span<const ManyCopy> copies, Return when) {
   std::vector<Member> members = examine_all(copies, when);
   if (when == Return::complete) return many_chooser_.ready(members);
+  const bool at_once = std::ranges::all_of(members, [](const Member& member) {
+    return member.task.device >= 0 && member.task.ends.size_bytes <= kMostBytesAtOnce;
+  });
   for (auto first = members.begin(); first != members.end();) {
     const CUstream stream = first->request.stream;
     const auto last = std::find_if(first, members.end(), [&](const Member& member) {
       return member.task.device != first->task.device || member.request.stream != stream;
     });
     const auto context = devices_.context_of(first->task, stream);
-    const bool idle =
-        first->task.device >= 0 && !is_captured(driver_, stream) && is_idle(driver_, stream);
+    const bool now = at_once && !is_captured(driver_, stream) && is_idle(driver_, stream);
     for (; first != last; ++first) {
-      if (idle && is_read_sooner_by_kernel(*first)) first->request.when = Return::complete;
+      if (now) first->request.when = Return::complete;
       first->returns_alone = chooser_.when_to_return(first->task, first->request);
     }
   }
