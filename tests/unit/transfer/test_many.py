@@ -221,15 +221,6 @@ def state(memory: _native.DeviceMemory) -> Any:  # noqa: ANN401 - any structure
     return {"model": {"layers": layers}}
 
 
-@pytest.mark.parametrize(
-    ("leaf", "why"),
-    [
-        (np.zeros(5, np.uint8), "shape"),
-        (np.zeros(4, np.int8), "int8"),
-        (None, "no memory"),
-        (3.5, "no memory"),
-    ],
-)
 def test_a_list_of_short_arrays_is_made_at_once_unless_its_stream_has_work(
     transfers: isthmus.Transfers, memory: _native.DeviceMemory, blocked: BlockedStream
 ) -> None:
@@ -244,6 +235,15 @@ def test_a_list_of_short_arrays_is_made_at_once_unless_its_stream_has_work(
     assert memory.read(8 * 4096) == b"".join(array.tobytes() for array in sources[::-1])
 
 
+@pytest.mark.parametrize(
+    ("leaf", "why"),
+    [
+        (np.zeros(5, np.uint8), "shape"),
+        (np.zeros(4, np.int8), "int8"),
+        (None, "no memory"),
+        (3.5, "no memory"),
+    ],
+)
 def test_an_array_that_does_not_fit_is_named_by_its_path(
     transfers: isthmus.Transfers, memory: _native.DeviceMemory, leaf: object, why: str
 ) -> None:
