@@ -24,40 +24,45 @@ __device__ float all_of(float4 v) { return v.x + v.y + v.z + v.w; }
 __device__ ull lane_of_grid() { return blockIdx.x * ull(blockDim.x) + threadIdx.x; }
 __device__ ull num_lanes() { return ull(gridDim.x) * blockDim.x; }
 
-extern "C" __global__ void plain_stream(const float4* data, ull count, float* out) {
+// Sums what `load` gives. Each lane has four loads under way: with one, no kernel reaches the memory's
+// speed.
+template <typename Load>
+__device__ void stream_of(ull count, float* out, Load load) {
   float sum = 0;
-  for (ull i = lane_of_grid(); i < count; i += num_lanes()) sum += all_of(data[i]);
+  const ull step = num_lanes();
+  ull i = lane_of_grid();
+  for (; i + 3 * step < count; i += 4 * step) {
+    const float4 one = load(i), two = load(i + step);
+    const float4 three = load(i + 2 * step), four = load(i + 3 * step);
+    sum += all_of(one) + all_of(two) + all_of(three) + all_of(four);
+  }
+  for (; i < count; i += step) sum += all_of(load(i));
   atomicAdd(out, sum);
 }
 
-// As span_stream, of a pointer.
-extern "C" __global__ void plain_chunks(const float4* data, ull count, ull chunk, float* out) {
-  float sum = 0;
-  const ull lane = threadIdx.x % 32;
-  for (ull i = lane_of_grid() / 32 * chunk; i < count; i += num_lanes() / 32 * chunk) {
-    const ull length = min(chunk, count - i);
-#pragma unroll 8
-    for (ull j = lane; j < length; j += 32) sum += all_of(data[i + j]);
-  }
-  atomicAdd(out, sum);
+extern "C" __global__ void plain_stream(const float4* data, ull count, float* out) {
+  stream_of(count, out, [=](ull i) { return data[i]; });
 }
 
 PAGED_KERNEL load_stream(const paged_map* map, float* out) {
   paged_array<float4> array(*map);
-  float sum = 0;
-  for (ull i = lane_of_grid(); i < array.size(); i += num_lanes()) sum += all_of(array.load(i));
-  atomicAdd(out, sum);
+  stream_of(array.size(), out, [&](ull i) { return array.load(i); });
 }
 
-// A warp has `chunk` adjacent items at a time.
-PAGED_KERNEL span_stream(const paged_map* map, ull chunk, float* out) {
+// A warp has 16 KiB of adjacent items at a time.
+PAGED_KERNEL span_stream(const paged_map* map, float* out) {
+  constexpr ull kChunk = 1024;
   paged_array<float4> array(*map);
   float sum = 0;
   const ull lane = threadIdx.x % 32;
-  for (ull i = lane_of_grid() / 32 * chunk; i < array.size(); i += num_lanes() / 32 * chunk) {
-    const auto items = array.span(i, min(chunk, array.size() - i));
+  for (ull i = lane_of_grid() / 32 * kChunk; i < array.size(); i += num_lanes() / 32 * kChunk) {
+    const auto items = array.span(i, min(kChunk, array.size() - i));
+    if (items.size() == kChunk) {
 #pragma unroll 8
-    for (ull j = lane; j < items.size(); j += 32) sum += all_of(items[j]);
+      for (ull j = 0; j < kChunk; j += 32) sum += all_of(items[j + lane]);
+    } else {
+      for (ull j = lane; j < items.size(); j += 32) sum += all_of(items[j]);
+    }
   }
   atomicAdd(out, sum);
 }

@@ -70,7 +70,7 @@ def _paged(bench: Any, host: Any, at: Any) -> None:
     chunk = CHUNK_BYTES // 16
     with isthmus.PagedArray(host) as array:
         works = {
-            "stream, cold": (("span_stream", chunk, bench.out), "paged, span"),
+            "stream, cold": (("span_stream", bench.out), "paged, span"),
             "gather of 64 Ki, cold": (("paged_gather", at, HOT_ITEMS, bench.out), "paged, load"),
         }
         for what, ((kernel, *more), name) in works.items():

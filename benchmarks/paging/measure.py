@@ -165,8 +165,8 @@ def copied(bench: Bench, host: Any, device: Any) -> None:
 
 def cold_streams(bench: Bench, host: Any, array: Any, build: str, facts: dict[str, object]) -> None:
     """Measure streams through the absent units of an array."""
-    for name, more in (("span_stream", (CHUNK_BYTES // 16,)), ("load_stream", ())):
-        work = bench.launching(name, array.argument, *more, bench.out, build=build)
+    for name in ("span_stream", "load_stream"):
+        work = bench.launching(name, array.argument, bench.out, build=build)
         way = f"paged, {name.removesuffix('_stream')}"
         ms = bench.ms(work, array.invalidate)
         bench.add("stream, cold", way, ms, host.nbytes, **facts)
@@ -191,15 +191,8 @@ def streams(bench: Bench, host: Any) -> None:
 
 def warm(bench: Bench, host: Any, device: Any) -> None:
     """Measure streams and gathers of what the GPU holds, beside a plain pointer."""
-    chunk = CHUNK_BYTES // 16
-    ways = {"plain_stream": (host.nbytes // 16,), "plain_chunks": (host.nbytes // 16, chunk)}
-    times = {
-        name: bench.ms(bench.launching(name, device, *more, bench.out))
-        for name, more in ways.items()
-    }
-    for name, took in times.items():
-        bench.add("stream, warm", f"plain pointer, {name[6:]}", took, host.nbytes)
-    ms = min(times.values())
+    ms = bench.ms(bench.launching("plain_stream", device, host.nbytes // 16, bench.out))
+    bench.add("stream, warm", "plain pointer", ms, host.nbytes)
     hot = np.random.default_rng(1).integers(0, host.size, HOT_ITEMS).astype(np.uint32)
     at = cupy.asarray(np.random.default_rng(2).choice(hot, GATHERED))
     gather_ms = bench.ms(bench.launching("plain_gather", device, at, GATHERED, bench.out))
@@ -209,8 +202,8 @@ def warm(bench: Bench, host: Any, device: Any) -> None:
             array.prefetch()
             pointer = array.argument()
             for build in WARM_BUILDS:
-                for name, more in (("span_stream", (chunk,)), ("load_stream", ())):
-                    took = bench.ms(bench.launching(name, pointer, *more, bench.out, build=build))
+                for name in ("span_stream", "load_stream"):
+                    took = bench.ms(bench.launching(name, pointer, bench.out, build=build))
                     facts = {"unit": unit, "build": build, "of_plain": round(took / ms, 3)}
                     way = f"paged, {name.removesuffix('_stream')}"
                     bench.add("stream, warm", way, took, host.nbytes, **facts)

@@ -14,7 +14,6 @@ import isthmus
 
 BLOCK_BYTES = 1024
 HOT_ITEMS = 1 << 16
-CHUNK_BYTES = 16 << 10
 SHARES = (0.001, 0.01, 0.1, 1.0)
 POLICIES: dict[str, dict[str, Any]] = {
     "units": {},
@@ -37,7 +36,7 @@ def measure_policies(bench: Any, cupy: Any, host: Any) -> None:
     for name, how in POLICIES.items():
         with isthmus.PagedArray(host, **how) as array:
             works: dict[str, tuple[Any, int]] = {
-                "stream by span": (("span_stream", CHUNK_BYTES // 16), host.nbytes),
+                "stream by span": (("span_stream",), host.nbytes),
                 "stream by load": (("load_stream",), host.nbytes),
                 "gather of 64 Ki": (("paged_gather", at, HOT_ITEMS), HOT_ITEMS * 4),
             }
