@@ -54,17 +54,24 @@ bool goes_on(const PlannedCopies& planned) {
   return request.when != Return::complete && !plan.recorded && plan.device != nullptr;
 }
 
+bool is_of_device(const ManyCopy& copy) {
+  return is_on_device(copy.options.target_kind) || is_on_device(copy.options.source_kind);
+}
+
 /// Arrays as short as this cross in less time than beginning to copy them takes: 4 KiB in 0.1 us of a
 /// fast link, beside 0.3 us for each array of a list. Source: benchmarks/frontdoor/lists_begun.py.
-constexpr std::size_t kMostBytesAtOnce = std::size_t{4} << 10U;
+bool are_made_sooner_than_begun(std::span<const ManyCopy> copies) {
+  constexpr std::size_t kMostBytes = std::size_t{4} << 10U;
+  return std::ranges::all_of(copies, [](const ManyCopy& copy) {
+    return copy.size_bytes <= kMostBytes && is_of_device(copy);
+  });
+}
 
 }  // namespace
 
 /// Copies of 0 bytes are left out.
 std::vector<Member> ManyCopies::examine_all(std::span<const ManyCopy> copies, Return when) {
-  const bool needed = std::ranges::any_of(copies, [](const ManyCopy& copy) {
-    return is_on_device(copy.options.target_kind) || is_on_device(copy.options.source_kind);
-  });
+  const bool needed = std::ranges::any_of(copies, is_of_device);
   const Devices::AnyContext any = devices_.any_context(needed);
   KnownRanges known(driver_, host_memory_);
   std::vector<Member> members;
@@ -92,23 +99,30 @@ std::vector<Member> ManyCopies::examine_all(std::span<const ManyCopy> copies, Re
   return members;
 }
 
-std::vector<PlannedCopies> ManyCopies::plan(std::span<const ManyCopy> copies, Return when) {
-  std::vector<Member> members = examine_all(copies, when);
-  if (when == Return::complete) return many_chooser_.ready(members);
-  const bool at_once = std::ranges::all_of(members, [](const Member& member) {
-    return member.task.device >= 0 && member.task.ends.size_bytes <= kMostBytesAtOnce;
+/// True if no stream of these copies has work: then nobody is kept waiting by making them at once.
+bool ManyCopies::find_idle(std::span<const Member> members) {
+  const Member* before = nullptr;
+  return std::ranges::all_of(members, [&](const Member& member) {
+    const CUstream stream = member.request.stream;
+    const bool known = before != nullptr && before->task.device == member.task.device &&
+                       before->request.stream == stream;
+    before = &member;
+    if (known) return true;
+    if (member.task.device < 0) return false;
+    const auto context = devices_.context_of(member.task, stream);
+    return !is_captured(driver_, stream) && is_idle(driver_, stream);
   });
-  for (auto first = members.begin(); first != members.end();) {
-    const CUstream stream = first->request.stream;
-    const auto last = std::find_if(first, members.end(), [&](const Member& member) {
-      return member.task.device != first->task.device || member.request.stream != stream;
-    });
-    const auto context = devices_.context_of(first->task, stream);
-    const bool now = at_once && !is_captured(driver_, stream) && is_idle(driver_, stream);
-    for (; first != last; ++first) {
-      if (now) first->request.when = Return::complete;
-      first->returns_alone = chooser_.when_to_return(first->task, first->request);
-    }
+}
+
+std::vector<PlannedCopies> ManyCopies::plan(std::span<const ManyCopy> copies, Return when) {
+  if (when == Return::complete || are_made_sooner_than_begun(copies)) {
+    const std::vector<Member> members = examine_all(copies, Return::complete);
+    if (when == Return::complete || find_idle(members)) return many_chooser_.ready(members);
+  }
+  std::vector<Member> members = examine_all(copies, when);
+  for (Member& member : members) {
+    const auto context = devices_.context_of(member.task, member.request.stream);
+    member.returns_alone = chooser_.when_to_return(member.task, member.request);
   }
   return many_chooser_.ready(members);
 }

@@ -33,6 +33,7 @@ public:
 
 private:
   std::vector<Member> examine_all(std::span<const ManyCopy> copies, Return when);
+  bool find_idle(std::span<const Member> members);
   std::vector<PlannedCopies> plan(std::span<const ManyCopy> copies, Return when);
   std::vector<std::shared_ptr<PendingCopy>> begin(std::span<const PlannedCopies> planned);
 
