@@ -9,9 +9,9 @@
 namespace isthmus {
 namespace {
 
-CUdevice device_of(const Context& context) {
+CUdevice device_of(const Driver& driver, int ordinal) {
   CUdevice device = 0;
-  context.driver().call(symbol::device_get)(&device, context.device().ordinal);
+  driver.call(symbol::device_get)(&device, ordinal);
   return device;
 }
 
@@ -21,10 +21,7 @@ void require_access(const Context& accessor, const Context& peer) {
   if (from == to) {
     throw UsageError("peer access: both contexts are device " + std::to_string(from) + "'s");
   }
-  int possible = 0;
-  accessor.driver().call(symbol::device_can_access_peer)(&possible, device_of(accessor),
-                                                         device_of(peer));
-  if (possible != 0) return;
+  if (can_access_peer(accessor.driver(), from, to)) return;
   throw Unavailable(
       "peer access",
       "GPU " + std::to_string(from) + " can't reach the memory of GPU " + std::to_string(to),
@@ -32,6 +29,14 @@ void require_access(const Context& accessor, const Context& peer) {
 }
 
 }  // namespace
+
+bool can_access_peer(const Driver& driver, int accessor, int peer) {
+  if (!driver.has(symbol::device_can_access_peer)) return false;
+  int possible = 0;
+  driver.call(symbol::device_can_access_peer)(&possible, device_of(driver, accessor),
+                                              device_of(driver, peer));
+  return possible != 0;
+}
 
 PeerAccess::PeerAccess(const Context& accessor, const Context& peer)
     : accessor_(accessor), peer_(peer) {

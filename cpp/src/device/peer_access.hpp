@@ -5,6 +5,11 @@
 
 namespace isthmus {
 
+/// True if work of one device could access another's memory, by the driver's answer.
+///
+/// Throws      DriverError.
+bool can_access_peer(const Driver& driver, int accessor, int peer);
+
 /// While it lives, work of one context can access another device's memory. Movable.
 ///
 /// Access that was already enabled stays enabled afterwards.
@@ -16,6 +21,9 @@ public:
   ///             NVLink and no suitable PCIe path); DriverError.
   PeerAccess(const Context& accessor, const Context& peer);
   ~PeerAccess();
+  /// Leaves access enabled for the life of the contexts, even where it was enabled here: others in
+  /// the process may rely on it by then.
+  void keep() noexcept { ours_ = false; }
   PeerAccess(PeerAccess&& other) noexcept;
   PeerAccess& operator=(PeerAccess&&) = delete;
   PeerAccess(const PeerAccess&) = delete;

@@ -1,4 +1,4 @@
-// cuMemset* and cuMemcpyDtoD*: work inside the device.
+// cuMemset* and cuMemcpyDtoD*: work inside the device, and copies between two.
 #include "api/call.hpp"
 #include "api/context.hpp"
 #include "copies/addressed_copies.hpp"
@@ -9,21 +9,6 @@
 namespace isthmus::emulator {
 namespace {
 
-template <typename Work>
-OperationPtr enqueue_inside(Call& call, Lock& lock, CUstream handle, std::size_t size_bytes,
-                            Work work) {
-  Context& context = current_context();
-  const StreamPtr stream = find_stream(lock, context, handle);
-  call.note("bytes", size_bytes).note("stream", stream->number);
-  if (size_bytes == 0) return nullptr;
-  auto operation = std::make_shared<Operation>();
-  operation->lane = &device_of(context).inside;
-  operation->expected = inside_pace().latency + inside_pace().time_for(size_bytes);
-  operation->work = std::move(work);
-  enqueue(lock, stream, operation);
-  return operation;
-}
-
 struct Fill {
   CUdeviceptr target;
   unsigned pattern;
@@ -31,12 +16,23 @@ struct Fill {
   std::size_t size_bytes;
 };
 
+OperationPtr make_fill(Context& context, const Fill& fill) {
+  auto operation = std::make_shared<Operation>();
+  operation->lane = &device_of(context).inside;
+  operation->expected = inside_pace().latency + inside_pace().time_for(fill.size_bytes);
+  operation->work = [fill](Time start) {
+    return fill_bytes(to_pointer(fill.target), fill.pattern, fill.pattern_bytes, fill.size_bytes,
+                      inside_pace(), start);
+  };
+  return operation;
+}
+
 /// Whether the call waits for the operation that it started.
 enum class Ending { returns_at_once, waits_if_synchronous };
 
 void end(Lock& lock, const OperationPtr& operation, Ending ending, bool synchronous) {
-  const bool waits = ending == Ending::waits_if_synchronous && synchronous && operation != nullptr;
-  if (waits) machine().scheduler.wait(lock, operation);
+  if (ending == Ending::waits_if_synchronous && synchronous)
+    machine().scheduler.wait(lock, operation);
 }
 
 CUresult fill(const char* symbol, const Fill& fill, CUstream stream, Ending ending) {
@@ -46,33 +42,32 @@ CUresult fill(const char* symbol, const Fill& fill, CUstream stream, Ending endi
     require(fill.target % fill.pattern_bytes == 0);
     Lock lock = lock_machine();
     if (fill.size_bytes > 0) require_device_range(lock, fill.target, fill.size_bytes);
-    const auto work = [fill](Time start) {
-      return fill_bytes(to_pointer(fill.target), fill.pattern, fill.pattern_bytes, fill.size_bytes,
-                        inside_pace(), start);
-    };
-    const OperationPtr operation = enqueue_inside(call, lock, stream, fill.size_bytes, work);
+    Context& context = current_context();
+    const StreamPtr found = find_stream(lock, context, stream);
+    call.note("bytes", fill.size_bytes).note("stream", found->number);
+    if (fill.size_bytes == 0) return CUDA_SUCCESS;
+    const OperationPtr operation = make_fill(context, fill);
+    enqueue(lock, found, operation);
     end(lock, operation, ending, is_synchronous(lock, fill.target));
     return CUDA_SUCCESS;
   });
 }
 
+/// Inside the device, or between two.
 CUresult copy_inside(const char* symbol, const AddressedCopy& move, CUstream stream,
                      Ending ending) {
   Call call(symbol);
   return call([&] {
-    current_context();
+    Context& context = current_context();
     Lock lock = lock_machine();
-    if (move.size_bytes > 0) {
-      require_device_range(lock, move.target, move.size_bytes);
-      require_device_range(lock, move.source, move.size_bytes);
-    }
-    const StreamPtr found = find_stream(lock, current_context(), stream);
-    if (move.size_bytes > 0 && record_if_captured(lock, found, move)) return CUDA_SUCCESS;
-    const auto work = [move](Time start) {
-      return move_bytes(to_pointer(move.target), to_pointer(move.source), move.size_bytes,
-                        inside_pace(), start);
-    };
-    const OperationPtr operation = enqueue_inside(call, lock, stream, move.size_bytes, work);
+    const StreamPtr found = find_stream(lock, context, stream);
+    call.note("bytes", move.size_bytes).note("stream", found->number);
+    if (move.size_bytes == 0) return CUDA_SUCCESS;
+    require_device_range(lock, move.target, move.size_bytes);
+    require_device_range(lock, move.source, move.size_bytes);
+    if (record_if_captured(lock, found, move)) return CUDA_SUCCESS;
+    const OperationPtr operation = make_copy(lock, context, move);
+    enqueue(lock, found, operation);
     end(lock, operation, ending,
         is_synchronous(lock, move.target) || is_synchronous(lock, move.source));
     return CUDA_SUCCESS;

@@ -11,6 +11,11 @@ struct AddressedCopy {
   std::size_t size_bytes = 0;
 };
 
+/// A copy as the engine that makes it will.
+///
+/// context    whose device's engine it is
+OperationPtr make_copy(Lock& lock, Context& context, const AddressedCopy& copy);
+
 /// Throws Refusal(INVALID_VALUE) for 0 bytes, and for device addresses without memory.
 void require_copyable(Lock& lock, const AddressedCopy& copy);
 

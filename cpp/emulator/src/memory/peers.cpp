@@ -1,7 +1,7 @@
 // cuDeviceCanAccessPeer, cuCtx*PeerAccess, cuMemcpyPeerAsync: access and copies between devices.
 #include "api/call.hpp"
 #include "api/context.hpp"
-#include "machine/link.hpp"
+#include "copies/addressed_copies.hpp"
 #include "machine/machine.hpp"
 #include "memory/memory.hpp"
 
@@ -19,49 +19,11 @@ bool& access_to(Context& context, const Context& peer) {
   return context.peers[static_cast<std::size_t>(peer.ordinal)];
 }
 
-/// A copy between two contexts, with checked ends.
-struct PeerCopy {
-  CUdeviceptr target;
-  const Context* target_context;
-  CUdeviceptr source;
-  const Context* source_context;
-  std::size_t size_bytes;
-
-  bool direct(Context& asker) const {
-    const Context& peer = target_context == &asker ? *source_context : *target_context;
-    return &peer == &asker || access_to(asker, peer);
-  }
-};
-
-/// The link's speed; without peer access the copy goes through host memory, and crosses the link
-/// twice.
-Pace pace_of(const PeerCopy& copy, Context& asker) {
-  const Profile& profile = machine().profile();
-  const double share = copy.direct(asker) ? 1.0 : 0.5;
-  return {profile.copy_latency, profile.pinned_bytes_per_s * share};
-}
-
 void require_memory_of(Lock& lock, const Context& context, CUdeviceptr address,
                        std::size_t size_bytes) {
   require_device_range(lock, address, size_bytes);
   const Range* range = machine().addresses.covering(address, 1);
   require(range->device == context.ordinal);
-}
-
-/// By the engine of the calling context's device that reads from the link, or the one that writes
-/// to it.
-OperationPtr make_peer_copy(const PeerCopy& copy, Context& asker) {
-  Device& device = device_of(asker);
-  const bool up = copy.target_context == &asker;
-  const Pace pace = pace_of(copy, asker).across(up ? device.upward : device.downward);
-  auto operation = std::make_shared<Operation>();
-  operation->lane = up ? &device.host_to_device : &device.device_to_host;
-  operation->expected = pace.latency + pace.time_for(copy.size_bytes);
-  operation->work = [copy, pace](Time start) {
-    return move_bytes(to_pointer(copy.target), to_pointer(copy.source), copy.size_bytes, pace,
-                      start);
-  };
-  return operation;
 }
 
 }  // namespace
@@ -119,11 +81,9 @@ CUresult CUDAAPI cuMemcpyPeerAsync(CUdeviceptr target, CUcontext target_context,
     const StreamPtr stream = find_stream(lock, context, stream_handle);
     call.note("bytes", size_bytes).note("stream", stream->number);
     if (size_bytes == 0) return CUDA_SUCCESS;
-    const PeerCopy copy{target, &alive_context(target_context), source,
-                        &alive_context(source_context), size_bytes};
-    require_memory_of(lock, *copy.target_context, target, size_bytes);
-    require_memory_of(lock, *copy.source_context, source, size_bytes);
-    enqueue(lock, stream, make_peer_copy(copy, context));
+    require_memory_of(lock, alive_context(target_context), target, size_bytes);
+    require_memory_of(lock, alive_context(source_context), source, size_bytes);
+    enqueue(lock, stream, make_copy(lock, context, {target, source, size_bytes}));
     return CUDA_SUCCESS;
   });
 }

@@ -3,6 +3,8 @@
 #include <exception>
 #include <utility>
 
+#include <isthmus/errors.hpp>
+
 namespace isthmus::transfer {
 namespace {
 
@@ -42,11 +44,15 @@ Carriers::Carriers(const Driver& driver, std::chrono::nanoseconds least_pause,
       staged_(driver, driver_),
       registered_(driver),
       kernel_(driver),
-      carriers_{&window_, &window_, &driver_, &staged_, &registered_, &kernel_},
-      background_(std::make_unique<Background>()) {}
+      carriers_{&window_, &window_, &driver_, &staged_, &registered_, &kernel_} {
+  for (int device = 0; device < driver.device_count(); ++device)
+    backgrounds_.push_back(std::make_unique<Background>());
+}
 
 void Carriers::forget() noexcept {
-  [[maybe_unused]] const Background* const background = background_.release();
+  for (auto& background : backgrounds_) {
+    [[maybe_unused]] const Background* const forgotten = background.release();
+  }
 }
 
 void Carriers::carry(const Plan& plan, const Request& request, std::int64_t start_ns) {
@@ -134,7 +140,7 @@ bool Carriers::needs_background(const Plan& plan, const Request& request) const 
 }
 
 void Carriers::prepare_to_begin(const Plan& plan, const Request& request) {
-  if (needs_background(plan, request)) background_->start();
+  if (needs_background(plan, request)) background_of(plan).start();
 }
 
 std::shared_ptr<PendingCopy> Carriers::begin(const Plan& plan, const Request& request) {
@@ -156,6 +162,13 @@ std::shared_ptr<PendingCopy> Carriers::begin_early(const Plan& plan, const Reque
   return pending;
 }
 
+std::shared_ptr<PendingCopy> Carriers::begin_beside(const Plan& plan, const Request& request) try {
+  background_of(plan).start();
+  return carry_in_background(plan, request);
+} catch (const Unavailable&) {
+  return nullptr;
+}
+
 std::shared_ptr<PendingCopy> Carriers::carry_in_background(const Plan& plan,
                                                            const Request& request) {
   auto pending = std::make_shared<PendingCopy>();
@@ -165,7 +178,7 @@ std::shared_ptr<PendingCopy> Carriers::carry_in_background(const Plan& plan,
   Request own_request = request;
   own_request.stream = plan.device->background_stream();
   pending->let_cancel();
-  background_->post(
+  background_of(plan).post(
       {[before]() noexcept { return before->state() != Completion::State::under_way; },
        [this, plan, before, own_request, pending] {
          if (!pending->claim()) return;

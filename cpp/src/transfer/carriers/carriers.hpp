@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "driver/driver.hpp"
 #include "transfer/carriers/background.hpp"
@@ -59,13 +60,19 @@ public:
   /// Returns     null, with nothing begun, if the copy can only be carried
   /// Throws      as Carrier::begin()
   std::shared_ptr<PendingCopy> begin_early(const Plan& plan, const Request& request);
+  /// Lets the thread of the device's background make a copy whose call waits for it later, so that
+  /// copies to several devices overlap that would keep the caller busy.
+  ///
+  /// Returns     null, with nothing begun, if there is no thread
+  /// Throws      DriverError
+  std::shared_ptr<PendingCopy> begin_beside(const Plan& plan, const Request& request);
 
   const CopyStatistics& statistics() const noexcept { return statistics_; }
   const CopyPauses& pauses() const noexcept { return pauses_; }
 
   /// Makes the remaining copies of the background. Nothing may be begun afterwards.
-  void end() noexcept { background_.reset(); }
-  /// In a forked child: the thread of the background doesn't exist.
+  void end() noexcept { backgrounds_.clear(); }
+  /// In a forked child: the threads of the background don't exist.
   void forget() noexcept;
 
 private:
@@ -77,6 +84,9 @@ private:
   std::shared_ptr<PendingCopy> carry_in_background(const Plan& plan, const Request& request);
   void count(const Plan& plan) noexcept {
     statistics_.count(plan.path, plan.ends.size_bytes, plan.num_copies());
+  }
+  Background& background_of(const Plan& plan) noexcept {
+    return *backgrounds_[static_cast<std::size_t>(plan.device->context().device().ordinal)];
   }
   const Carrier& of(CopyPath path) const noexcept {
     return *carriers_[static_cast<std::size_t>(path)];
@@ -90,7 +100,7 @@ private:
   RegisteredCarrier registered_;
   KernelCarrier kernel_;
   std::array<const Carrier*, kNumCountedPaths> carriers_;  ///< in the order of kCountedPaths
-  std::unique_ptr<Background> background_;
+  std::vector<std::unique_ptr<Background>> backgrounds_;   ///< one for each device
 };
 
 }  // namespace isthmus::transfer

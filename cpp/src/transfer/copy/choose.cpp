@@ -64,6 +64,23 @@ bool is_foreign_context(const Driver& driver, const Context& own) {
   return current != nullptr && current != own.handle();
 }
 
+/// True for a copy from one GPU's own memory to another's.
+bool is_between_devices(const Task& task) {
+  return task.target.kind == MemoryKind::device && task.source.kind == MemoryKind::device &&
+         task.target.device != task.source.device;
+}
+
+/// Why a copy that doesn't cross takes the driver's path.
+std::string text_of_only_path(const Task& task, Devices& devices) {
+  if (!is_between_devices(task))
+    return "the only way here: the copy isn't between the host and a GPU's own memory";
+  const std::string gpus = "from GPU " + std::to_string(task.source.device) + " to GPU " +
+                           std::to_string(task.target.device);
+  if (devices.can_join(task.target.device, task.source.device))
+    return "directly " + gpus + ", by peer access";
+  return "through the host " + gpus + ": they can't reach each other's memory";
+}
+
 /// plan        without a path yet
 Plan choose_named(const Task& task, CopyPath path, Plan plan) {
   plan.path = path;
@@ -123,6 +140,7 @@ Plan Chooser::choose(const Task& task, const Request& request) const {
 }
 
 Plan Chooser::ready(const Task& task, const Request& request) {
+  if (is_between_devices(task)) devices_.join(task.target.device, task.source.device);
   Plan plan = choose(task, request);
   if (is_window(plan.path)) plan.window = open_window_of(task);
   if (!is_window(plan.path) || plan.window != nullptr) {
@@ -157,9 +175,7 @@ CopyPlan Chooser::explain(const Task& task, const Request& request) const {
   told.target = task.target.kind;
   told.device = task.device;
   if (!task.crosses) {
-    told.costs.push_back({CopyPath::driver, true, 0, 0,
-                          "the only way here: the copy isn't between the host and a GPU's own "
-                          "memory"});
+    told.costs.push_back({CopyPath::driver, true, 0, 0, text_of_only_path(task, devices_)});
     return told;
   }
   told.costs = plan.device->costs(task.crossing);

@@ -1,13 +1,27 @@
 #include "transfer/copy/devices.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include <isthmus/errors.hpp>
 
+#include "device/capture.hpp"
+#include "device/peer_access.hpp"
 #include "window/allocation.hpp"
 
 namespace isthmus::transfer {
+namespace {
+
+/// Returns     false if it isn't possible: no copy may fail for that
+bool let_access(const Context& accessor, const Context& peer) noexcept try {
+  PeerAccess(accessor, peer).keep();
+  return true;
+} catch (const std::exception&) {
+  return false;
+}
+
+}  // namespace
 
 Devices::Devices(const Driver& driver, const WindowCache& windows, const RingSettings& ring)
     : driver_(driver),
@@ -83,6 +97,30 @@ std::string Devices::kernel_obstacle(DevicePaths& paths) {
   const std::string nvrtc = nvrtc_;
   lock.unlock();
   return paths.mover().obstacle(nvrtc);
+}
+
+void Devices::join(int one, int other) noexcept try {
+  {
+    const std::lock_guard lock(mutex_);
+    if (joined_.contains(std::minmax(one, other))) return;
+  }
+  const Context& first = at(one).context();
+  const Context& second = at(other).context();
+  const ScopedRelaxedCapture relaxed(driver_);
+  const bool forth = let_access(first, second);
+  const bool back = let_access(second, first);
+  const std::lock_guard lock(mutex_);
+  joined_.emplace(std::minmax(one, other), forth || back);
+} catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the next copy tries it again
+}
+
+bool Devices::can_join(int one, int other) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = joined_.find(std::minmax(one, other));
+    if (found != joined_.end()) return found->second;
+  }
+  return can_access_peer(driver_, one, other) || can_access_peer(driver_, other, one);
 }
 
 void Devices::trim() {

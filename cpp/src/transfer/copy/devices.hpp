@@ -2,11 +2,13 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "driver/driver.hpp"
@@ -56,11 +58,19 @@ public:
   /// Why the kernels of this device can't be launched now; empty if they can. A context of the
   /// device must be current.
   std::string kernel_obstacle(DevicePaths& paths);
+  /// Lets two devices reach each other's memory, once and for the life of their contexts, so that the
+  /// driver copies directly between them. Where that isn't possible it copies through the host's
+  /// memory.
+  void join(int one, int other) noexcept;
+  /// True if copies between two devices are direct, or would be after join().
+  bool can_join(int one, int other);
   void trim();
   /// In a forked child: the threads don't exist, and the locks may be held for ever.
   void forget() noexcept;
 
 private:
+  using Pair = std::pair<int, int>;
+
   DevicePaths& make(int device);
   const DevicePaths* any_made(bool needed);
 
@@ -69,6 +79,7 @@ private:
   const RingSettings ring_;
   std::mutex mutex_;
   std::string nvrtc_;
+  std::map<Pair, bool> joined_;  ///< whether it was possible
   std::vector<std::unique_ptr<DevicePaths>> owned_;
   std::vector<std::atomic<DevicePaths*>> made_;
 };

@@ -67,6 +67,25 @@ bool are_made_sooner_than_begun(std::span<const ManyCopy> copies) {
   });
 }
 
+// Waking a thread takes as long as some hundred KiB of a fast link.
+constexpr std::size_t kMinBesideBytes = std::size_t{4} << 20U;
+
+/// True for a long copy that the call waits for, and whose bytes the CPU moves.
+bool keeps_caller_busy(const PlannedCopies& planned) {
+  const auto& [plan, request] = planned;
+  const bool by_cpu = plan.path == CopyPath::staged ||
+                      (plan.path == CopyPath::driver && !plan.ends.is_ordered_by_driver());
+  return request.when == Return::complete && by_cpu && plan.device != nullptr && !plan.recorded &&
+         plan.ends.size_bytes >= kMinBesideBytes;
+}
+
+/// An event of the primary context can't mark a place in the streams of another one.
+bool is_primary_current(const Driver& driver, const DevicePaths& device) {
+  CUcontext current = nullptr;
+  driver.call(symbol::ctx_get_current)(&current);
+  return current == device.context().handle();
+}
+
 }  // namespace
 
 /// Copies of 0 bytes are left out.
@@ -127,6 +146,26 @@ std::vector<PlannedCopies> ManyCopies::plan(std::span<const ManyCopy> copies, Re
   return many_chooser_.ready(members);
 }
 
+/// Begins those copies that would keep the caller busy, of other devices than the first of them:
+/// each device has a link of its own.
+///
+/// Returns     of each planned copy, whether it is
+std::vector<bool> ManyCopies::begin_beside(std::span<const PlannedCopies> planned,
+                                           std::vector<Pending>& begun) {
+  std::vector<bool> is_begun(planned.size(), false);
+  const auto first = std::ranges::find_if(planned, keeps_caller_busy);
+  for (std::size_t i = 0; i < planned.size(); ++i) {
+    const auto& [plan, request] = planned[i];
+    if (!keeps_caller_busy(planned[i]) || plan.device == first->plan.device) continue;
+    const auto context = devices_.context_for(plan.device, request.stream);
+    if (!is_primary_current(driver_, *plan.device)) continue;
+    Pending pending = carriers_.begin_beside(plan, request);
+    is_begun[i] = pending != nullptr;
+    if (is_begun[i]) begun.push_back(std::move(pending));
+  }
+  return is_begun;
+}
+
 /// On return the copies whose request is Return::complete are.
 std::vector<Pending> ManyCopies::begin(std::span<const PlannedCopies> planned) {
   std::vector<Pending> begun;
@@ -136,10 +175,13 @@ std::vector<Pending> ManyCopies::begin(std::span<const PlannedCopies> planned) {
     awaited.reserve(planned.size());
     for (const PlannedCopies& each : planned)
       if (goes_on(each)) carriers_.prepare_to_begin(each.plan, each.request);
-    for (const PlannedCopies& each : planned) {
-      const auto& [plan, request] = each;
+    const std::vector<bool> is_begun = begin_beside(planned, begun);
+    awaited.assign(begun.begin(), begun.end());
+    for (std::size_t i = 0; i < planned.size(); ++i) {
+      if (is_begun[i]) continue;
+      const auto& [plan, request] = planned[i];
       const auto context = devices_.context_for(plan.device, request.stream);
-      if (goes_on(each)) {
+      if (goes_on(planned[i])) {
         begun.push_back(carriers_.begin(plan, request));
         continue;
       }

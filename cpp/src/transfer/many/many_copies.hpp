@@ -35,6 +35,8 @@ private:
   std::vector<Member> examine_all(std::span<const ManyCopy> copies, Return when);
   bool find_idle(std::span<const Member> members);
   std::vector<PlannedCopies> plan(std::span<const ManyCopy> copies, Return when);
+  std::vector<bool> begin_beside(std::span<const PlannedCopies> planned,
+                                 std::vector<std::shared_ptr<PendingCopy>>& begun);
   std::vector<std::shared_ptr<PendingCopy>> begin(std::span<const PlannedCopies> planned);
 
   const Driver& driver_;
