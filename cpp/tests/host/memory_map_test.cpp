@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -81,18 +82,33 @@ TEST_F(MemoryMapTest, MemoryIsOrdinaryWhereItMayBeReadAndWritten) {
   EXPECT_FALSE(is_ordinary(begin));
 }
 
-TEST_F(MemoryMapTest, FilesAndSharedMemoryAreNotOrdinary) {
-  const int file = memfd_create("isthmus-test", MFD_CLOEXEC);
-  for (const int flags : {MAP_PRIVATE, MAP_SHARED, MAP_SHARED | MAP_ANONYMOUS}) {
-    const bool anonymous = (flags & MAP_ANONYMOUS) != 0;
-    const std::uintptr_t begin = map(PROT_READ | PROT_WRITE, flags, anonymous ? -1 : file);
-    EXPECT_FALSE(is_ordinary(begin)) << flags;
-    const auto found = map_.find(begin, Wanted::file_from_here).mapping;
-    EXPECT_TRUE(found && found->begin <= begin && found->has_file) << flags;
-    TearDown();
+TEST_F(MemoryMapTest, MemoryThatHasADescriptorIsNotOrdinary) {
+  const std::string long_name(200, 'n');  // longer than what the kernel is asked for
+  for (const std::string& name : {std::string("isthmus-test"), long_name}) {
+    const int file = memfd_create(name.c_str(), MFD_CLOEXEC);
+    for (const int flags : {MAP_PRIVATE, MAP_SHARED}) {
+      const std::uintptr_t begin = map(PROT_READ | PROT_WRITE, flags, file);
+      EXPECT_FALSE(is_ordinary(begin)) << flags;
+      const auto found = map_.find(begin, Wanted::file_from_here).mapping;
+      EXPECT_TRUE(found && found->begin <= begin && found->has_file) << flags;
+      TearDown();
+    }
+    pages_ = nullptr;
+    close(file);
   }
-  pages_ = nullptr;
-  close(file);
+}
+
+TEST_F(MemoryMapTest, SharedMemoryWithoutADescriptorIsOrdinary) {
+  const std::uintptr_t begin = map(PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS);
+  EXPECT_TRUE(is_ordinary(begin));
+  const auto found = map_.find(begin, Wanted::file_from_here).mapping;
+  EXPECT_TRUE(found && found->has_file && found->shared && found->keeps_size);
+  const int segment = shmget(IPC_PRIVATE, 2 * page_bytes(), 0600);
+  ASSERT_GE(segment, 0);
+  void* const attached = shmat(segment, nullptr, 0);
+  shmctl(segment, IPC_RMID, nullptr);
+  EXPECT_TRUE(is_ordinary(reinterpret_cast<std::uintptr_t>(attached)));
+  shmdt(attached);
 }
 
 TEST_F(MemoryMapTest, MappingsSideBySideAreJoinedAndAllowWhatEachOfThemAllows) {

@@ -112,6 +112,34 @@ TEST_F(HostMemoryTest, AFileThatBecomesShorterIsNoticedAtOnce) {
   }
 }
 
+TEST_F(HostMemoryTest, SharedMemoryWithoutADescriptorIsTouchedDirectlySinceItKeepsItsSize) {
+  if (!remembers()) GTEST_SKIP() << "the kernel has no PROCMAP_QUERY";
+  std::byte* const pages = map(MAP_SHARED | MAP_ANONYMOUS);
+  EXPECT_EQ(touch_to_read(pages), HostTouch::direct);
+  EXPECT_TRUE(knows(pages));
+}
+
+TEST_F(HostMemoryTest, SharedMemoryThatMayBecomeShorterIsTheKernelsEachTime) {
+  if (!remembers()) GTEST_SKIP() << "the kernel has no PROCMAP_QUERY";
+  const int file = memfd_create("isthmus-test", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(file, static_cast<off_t>(num_bytes())), 0);
+  std::byte* const pages = map(MAP_SHARED, file);
+  EXPECT_EQ(touch_to_read(pages), HostTouch::by_kernel);
+  EXPECT_FALSE(knows(pages));
+  close(file);
+}
+
+TEST_F(HostMemoryTest, SharedMemoryThatIsShorterThanItsMappingIsFoundOut) {
+  void* const small =
+      mmap(nullptr, host::page_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  auto* const grown =
+      static_cast<std::byte*>(mremap(small, host::page_bytes(), num_bytes(), MREMAP_MAYMOVE));
+  ASSERT_NE(grown, MAP_FAILED);
+  EXPECT_TRUE(can_read(grown, host::page_bytes()));
+  EXPECT_FALSE(can_read(grown, num_bytes()));
+  munmap(grown, num_bytes());
+}
+
 TEST_F(HostMemoryTest, MemoryThatMayOnlyBeReadCanNotBeWritten) {
   std::byte* const pages = ordinary_memory();
   ASSERT_EQ(mprotect(pages, num_bytes(), PROT_READ), 0);

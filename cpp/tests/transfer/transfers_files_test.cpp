@@ -1,9 +1,12 @@
 // Host memory of a mapped file, and a file that shrinks during a copy: an error or a copy of the
 // remaining bytes, and no signal, on any path.
+#include <thread>
+
 #include <isthmus/errors.hpp>
 
 #include "faults/emulator_controls.hpp"
 #include "host/memory/memory_map.hpp"
+#include "host/memory/recent_mappings.hpp"
 #include "transfer/mapped_file.hpp"
 #include "transfer/transfers_under_test.hpp"
 
@@ -24,6 +27,9 @@ protected:
     emulator_.emplace(driver());
     device_ = device_memory(kLongBytes);
     own_ = stream();
+    // What this thread knows of memory that was at a file's address before holds until then.
+    const host::Tick tick = host::this_tick();
+    while (host::this_tick() == tick) std::this_thread::yield();
   }
   void TearDown() override {
     if (emulator_) emulator_->reset();
@@ -99,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_F(FileCopy, AFileIsStagedWhereTheDriverWouldCopyMemory) {
   prefer_the_ring(Direction::host_to_device);  // of downloads this profile knows the driver alone
-  constexpr std::size_t kSizeBytes = 256 * kKiB;
+  constexpr std::size_t kSizeBytes = kMiB;
   Bytes memory(kSizeBytes, 1);
   const MappedFile file(memory);
   const auto path_to = [&](std::byte* target, std::size_t size_bytes) {
@@ -108,6 +114,61 @@ TEST_F(FileCopy, AFileIsStagedWhereTheDriverWouldCopyMemory) {
   ASSERT_EQ(path_to(bytes_of(memory), kSizeBytes), CopyPath::driver);
   EXPECT_EQ(path_to(file.data(), kSizeBytes), CopyPath::staged);
   EXPECT_EQ(path_to(file.data(), kSizeBytes - 1), CopyPath::driver);
+}
+
+TEST_F(FileCopy, ShortOnesGoThroughPinnedMemorySoThatTheDriverMakesNoOtherCopy) {
+  const Bytes sent = pattern(kPieceBytes, 7);
+  const MappedFile file(sent);
+  emulator_->log_calls(1);
+  transfers().copy(to_pointer(device_), file.data(), kPieceBytes, by_own_stream("driver"));
+  transfers().copy(file.data(), to_pointer(device_), kPieceBytes, by_own_stream("driver"));
+  const std::string log = emulator_->call_log();
+  emulator_->log_calls(0);
+  EXPECT_EQ(isthmus::test::counts_of_calls(log)["cuMemHostRegister"], 1) << "once for all";
+  EXPECT_TRUE(says(log, "pinned"));
+  EXPECT_FALSE(says(log, "pageable"));
+  EXPECT_EQ(std::memcmp(file.data(), sent.data(), kPieceBytes), 0);
+}
+
+TEST_F(FileCopy, ShortOnesNeedNoMemoryToPin) {
+  const Bytes sent = pattern(kPieceBytes, 8);
+  const MappedFile file(sent);
+  emulator_->fail_calls("cuMemHostRegister", CUDA_ERROR_OUT_OF_MEMORY);
+  transfers().copy(to_pointer(device_), file.data(), kPieceBytes, by_own_stream("driver"));
+  EXPECT_EQ(on_device(device_, kPieceBytes), sent);
+  emulator_->reset();
+  emulator_->log_calls(1);
+  transfers().copy(to_pointer(device_), file.data(), kPieceBytes, by_own_stream("driver"));
+  EXPECT_EQ(isthmus::test::counts_of_calls(emulator_->call_log())["cuMemHostRegister"], 0)
+      << "it isn't tried again until trim()";
+}
+
+TEST_F(FileCopy, OfSeveralThreadsArriveAlthoughThePinnedMemoryIsOneThreads) {
+  constexpr std::size_t kNumThreads = 3;
+  const Bytes sent = pattern(kNumThreads * kPieceBytes, 9);
+  const MappedFile file(sent);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < kNumThreads; ++i)
+    threads.emplace_back([&, offset = i * kPieceBytes] {
+      for (int times = 0; times < 5; ++times)
+        transfers().copy(to_pointer(device_ + offset), file.data() + offset, kPieceBytes,
+                         by("driver"));
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(on_device(device_, sent.size()), sent);
+}
+
+TEST_F(FileCopy, SharedMemoryWithoutADescriptorIsCopiedAsPrivateMemoryIs) {
+  constexpr std::size_t kSizeBytes = kMiB;
+  auto* const shared = static_cast<std::byte*>(
+      mmap(nullptr, kSizeBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  const Bytes sent = pattern(kSizeBytes, 10);
+  std::memcpy(shared, sent.data(), kSizeBytes);
+  emulator_->log_calls(1);
+  transfers().copy(to_pointer(device_), shared, kSizeBytes, by_own_stream("driver"));
+  EXPECT_TRUE(says(emulator_->call_log(), "source=pageable")) << "directly, with no copy before";
+  EXPECT_EQ(on_device(device_, kSizeBytes), sent);
+  munmap(shared, kSizeBytes);
 }
 
 TEST_F(FileCopy, ALongUploadNamesTheBytesThatItCouldNotRead) {

@@ -1,6 +1,7 @@
 #include "host/memory/memory_map.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <string>
@@ -67,6 +68,14 @@ void join(Mapping& joined, const Mapping& next) noexcept {
   joined.writable = joined.writable && next.writable;
   joined.shared = joined.shared || next.shared;
   joined.has_file = joined.has_file || next.has_file;
+  joined.keeps_size = joined.keeps_size && next.keeps_size;
+}
+
+/// Longer names are those of files. Source: mm/shmem.c and ipc/shm.c of Linux.
+constexpr std::size_t kMaxNameBytes = 256;
+bool is_of_memory_without_descriptor(std::string_view name) noexcept {
+  return name == "/dev/zero (deleted)" ||
+         (name.starts_with("/SYSV") && name.ends_with(" (deleted)"));
 }
 
 }  // namespace
@@ -105,12 +114,19 @@ MemoryMap::~MemoryMap() {
 
 MemoryMap::Answer MemoryMap::find(std::uintptr_t address, Wanted wanted) const noexcept {
   if (file_ < 0) return {};
+  std::array<char, kMaxNameBytes> name;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   ProcmapQuery query{};
   query.size = sizeof query;
   query.query_flags = wanted == Wanted::covering ? 0 : kCoveringOrNext | kFileBacked;
   query.query_addr = address;
+  query.vma_name_addr = reinterpret_cast<std::uintptr_t>(name.data());
+  query.vma_name_size = kMaxNameBytes;
   const int before = errno;
-  const int error = ioctl(file_, kProcmapQuery, &query) == 0 ? 0 : errno;
+  int error = ioctl(file_, kProcmapQuery, &query) == 0 ? 0 : errno;
+  if (error == ENAMETOOLONG) {
+    query.vma_name_addr = query.vma_name_size = 0;
+    error = ioctl(file_, kProcmapQuery, &query) == 0 ? 0 : errno;
+  }
   errno = before;
   if (error != 0) return {error == ENOENT, std::nullopt};
   Mapping mapping;
@@ -123,6 +139,8 @@ MemoryMap::Answer MemoryMap::find(std::uintptr_t address, Wanted wanted) const n
   mapping.file_system = std::uint64_t{query.dev_major} << 32U | query.dev_minor;
   mapping.inode = query.inode;
   mapping.has_file = query.inode != 0 || query.dev_major != 0 || query.dev_minor != 0;
+  mapping.keeps_size = mapping.shared && query.vma_name_size > 0 &&
+                       is_of_memory_without_descriptor({name.data(), query.vma_name_size - 1});
   return {true, mapping};
 }
 

@@ -14,14 +14,19 @@ struct Mapping {
   bool readable = false;
   bool writable = false;
   bool shared = false;
-  bool has_file = false;           ///< also for shared memory and devices
+  bool has_file = false;  ///< also for shared memory and devices
+  /// Shared memory that no descriptor names, so that nothing can make it shorter: anonymous, or
+  /// System V's. False: unknown.
+  bool keeps_size = false;
   std::uint64_t offset_bytes = 0;  ///< of the first byte in its file
   std::uint64_t file_system = 0;   ///< the device that the kernel names: with `inode`, which file
   std::uint64_t inode = 0;
 
-  /// Private memory that the process may use freely, like malloc()'s: nothing shrinks it during a
-  /// copy, and no driver maps device memory there (that is a device's file, or can't be touched).
-  bool is_ordinary() const noexcept { return readable && writable && !shared && !has_file; }
+  /// Memory that the process may use freely, like malloc()'s: nothing shrinks it during a copy, and
+  /// no driver maps device memory there (that is a device's file, or can't be touched).
+  bool is_ordinary() const noexcept {
+    return readable && writable && (keeps_size || (!shared && !has_file));
+  }
 };
 
 /// The mapping that contains an address, by the whole list where the kernel answers no query for one;

@@ -59,7 +59,8 @@ void DriverCarrier::carry(const Plan& plan, const Request& request) const {
     return copy_by_pieces(driver_, plan.ends.target, *plan.file, plan.ends.size_bytes,
                           request.stream);
   copy_unless_vanishing(
-      plan.ends, [&](const CopyEnds& ends) { copy_by_driver(driver_, ends, request.stream); });
+      plan.ends, [&](const CopyEnds& ends) { copy_by_driver(driver_, ends, request.stream); },
+      &plan.device->bounce());
 }
 
 bool DriverCarrier::can_begin(const Plan& plan, const Request& request) const noexcept {

@@ -21,8 +21,9 @@ void carry_ends(const Driver& driver, const Plan& plan, const CopyEnds& ends,
 /// Not part of carry(): its large stack frame would be set up for each small copy.
 [[gnu::noinline]] void carry_vanishing(const Driver& driver, const Plan& plan,
                                        const Request& request) {
-  VanishingMemoryBuffer(plan.ends).copy_through(
-      [&](const CopyEnds& ends) { carry_ends(driver, plan, ends, request); });
+  VanishingMemoryBuffer(plan.ends, &plan.device->bounce()).copy_through([&](const CopyEnds& ends) {
+    carry_ends(driver, plan, ends, request);
+  });
 }
 
 }  // namespace

@@ -28,19 +28,13 @@ bool is_staged_now(const Task& task, const Request& request) {
   return request.when == Return::source_free && task.uploads();
 }
 
-// Other paths carry such memory through a buffer of their own, which isn't pinned. Source:
-// benchmarks/transfer/h100/mapped_files.json.
-constexpr std::size_t kMinStagedFileBytes = std::size_t{256} << 10U;
-constexpr std::size_t kMinStagedFileBytesByWindow = std::size_t{1} << 20U;
+// Other paths carry such memory through BounceMemory, by one thread.
+constexpr std::size_t kMinStagedFileBytes = std::size_t{1} << 20U;
 
 /// True for memory of a mapped file that is long enough to be staged, whatever other memory costs.
-///
-/// plan        with the path of other memory
-bool is_staged_file(const Task& task, const Plan& plan) {
-  const std::size_t min_bytes =
-      is_window(plan.path) ? kMinStagedFileBytesByWindow : kMinStagedFileBytes;
-  return task.ends.may_vanish() && task.ends.size_bytes >= min_bytes &&
-         plan.device->obstacle(CopyPath::staged, task.crossing).empty();
+bool is_staged_file(const Task& task, const DevicePaths& device) {
+  return task.ends.may_vanish() && task.ends.size_bytes >= kMinStagedFileBytes &&
+         device.obstacle(CopyPath::staged, task.crossing).empty();
 }
 
 /// Takes the driver's copy now and then where the profile says that another path is best.
@@ -132,7 +126,7 @@ Plan Chooser::choose(const Task& task, const Request& request) const {
   const Choice best = plan.device->best(task.crossing, is_staged_now(task, request));
   plan.path = best.path;
   plan.predicted_seconds = plan.device->predicted(best, task.crossing);
-  if (is_staged_file(task, plan)) {
+  if (is_staged_file(task, *plan.device)) {
     plan.path = CopyPath::staged;
     plan.predicted_seconds = plan.device->predicted(plan.path, task.crossing);
   }

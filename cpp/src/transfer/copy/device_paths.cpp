@@ -96,7 +96,8 @@ DevicePaths::DevicePaths(const Driver& driver, int ordinal, const WindowCache& w
     : context_(Context::retain(driver, ordinal)),
       windows_(windows),
       ring_(context_, ring),
-      mover_(context_) {
+      mover_(context_),
+      bounce_(context_) {
   use(std::make_shared<const Profile>(
       Profile::for_device(context_.device(), host::effective_cores(), driver.emulated())));
 }
@@ -378,6 +379,7 @@ void DevicePaths::give_up_ring(const std::string& why) {
 
 void DevicePaths::trim() {
   ring_.trim();
+  bounce_.trim();
   ring_given_up_ = false;
 }
 

@@ -14,6 +14,7 @@
 #include "device/context.hpp"
 #include "device/stream.hpp"
 #include "transfer/carriers/window_cache.hpp"
+#include "transfer/copy/bounce_memory.hpp"
 #include "transfer/copy/copy_statistics.hpp"
 #include "transfer/copy/task.hpp"
 #include "transfer/many/piece_mover.hpp"
@@ -45,6 +46,7 @@ public:
   const Context& context() const noexcept { return context_; }
   StagingRing& ring() noexcept { return ring_; }
   PieceMover& mover() noexcept { return mover_; }
+  BounceMemory& bounce() noexcept { return bounce_; }
   /// A stream for copies by one thread that have nothing to wait for. Created on first use.
   CUstream background_stream();
   double window_opening_seconds() const { return profile()->window_opening_seconds(); }
@@ -176,6 +178,7 @@ private:
   const WindowCache& windows_;
   StagingRing ring_;
   PieceMover mover_;
+  BounceMemory bounce_;
   std::optional<Stream> background_stream_;
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<const Profile>> profiles_;  ///< all that were used

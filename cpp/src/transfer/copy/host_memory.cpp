@@ -31,6 +31,13 @@ bool allows(const host::Mapping& mapping, host::Access access) noexcept {
   return access == host::Access::read ? mapping.readable : mapping.writable;
 }
 
+/// Not shared memory that is shorter than its mapping, as mremap() makes it.
+bool is_whole(const host::Mapping& mapping) noexcept {
+  if (!mapping.is_ordinary()) return false;
+  return !mapping.keeps_size ||
+         host::can_touch(reinterpret_cast<const void*>(mapping.end - 1), 1, host::Access::read);
+}
+
 }  // namespace
 
 HostTouch HostMemory::touch(const void* begin, std::size_t size_bytes,
@@ -50,13 +57,12 @@ HostTouch HostMemory::touch(const void* begin, std::size_t size_bytes,
 
 [[gnu::hot]] HostTouch HostMemory::touch_pageable(const void* begin, std::size_t size_bytes,
                                                   host::Access access) const noexcept {
-  if (host::is_own_memory(begin, size_bytes) || is_ordinary(begin, size_bytes))
-    return HostTouch::direct;
+  if (is_known(begin, size_bytes)) return HostTouch::direct;
   return touch_mappings(begin, size_bytes, access);
 }
 
-/// For what isn't a single mapping of ordinary memory: a file's, protected memory, or several
-/// mappings, such as those of an array of which the middle has huge pages.
+/// Asks the kernel about the mapping, or several, such as those of an array of which the middle has
+/// huge pages.
 HostTouch HostMemory::touch_mappings(const void* begin, std::size_t size_bytes,
                                      host::Access access) const noexcept {
   const auto first = reinterpret_cast<std::uintptr_t>(begin);
@@ -68,13 +74,15 @@ HostTouch HostMemory::touch_mappings(const void* begin, std::size_t size_bytes,
     return may_be ? HostTouch::direct : HostTouch::forbidden;
   }
   if (!mapping || !allows(*mapping, access)) return HostTouch::forbidden;
-  if (mapping->is_ordinary()) {
+  if (is_whole(*mapping)) {
     recent_mappings().remember(*mapping, clock_());
     return HostTouch::direct;
   }
-  // A file may end before its mapping does.
-  if (!host::can_touch(begin, size_bytes, access)) return HostTouch::forbidden;
-  return mapping->has_file ? HostTouch::by_kernel : HostTouch::direct;
+  if (!mapping->has_file)
+    return host::can_touch(begin, size_bytes, access) ? HostTouch::direct : HostTouch::forbidden;
+  // A file may end before its mapping does. If it has the last page, it has those before.
+  const auto* const last = static_cast<const std::byte*>(begin) + size_bytes - 1;
+  return host::can_touch(last, 1, access) ? HostTouch::by_kernel : HostTouch::forbidden;
 }
 
 bool HostMemory::is_known(const void* begin, std::size_t size_bytes) const noexcept {
@@ -84,17 +92,13 @@ bool HostMemory::is_known(const void* begin, std::size_t size_bytes) const noexc
 }
 
 /// Also false if the range lies in several mappings that aren't known together: anything may lie
-/// between them. Asks the kernel once per tick.
-[[gnu::hot]] bool HostMemory::is_ordinary(const void* begin,
-                                          std::size_t size_bytes) const noexcept {
+/// between them.
+bool HostMemory::is_ordinary(const void* begin, std::size_t size_bytes) const noexcept {
   const auto first = reinterpret_cast<std::uintptr_t>(begin);
-  host::RecentMappings& recent = recent_mappings();
-  const host::Tick now = clock_();
-  if (const auto known = recent.is_ordinary(first, first + size_bytes - 1, now)) return *known;
   const auto answer = map_.find(first, host::MemoryMap::Wanted::covering);
-  if (!answer.mapping) return false;
-  recent.remember(*answer.mapping, now);
-  return answer.mapping->is_ordinary() && first + size_bytes <= answer.mapping->end;
+  if (!answer.mapping || !is_whole(*answer.mapping)) return false;
+  recent_mappings().remember(*answer.mapping, clock_());
+  return first + size_bytes <= answer.mapping->end;
 }
 
 }  // namespace isthmus::transfer

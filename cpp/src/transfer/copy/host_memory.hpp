@@ -13,8 +13,8 @@ namespace isthmus::transfer {
 /// How the CPU may access host memory.
 enum class HostTouch {
   forbidden,  ///< nothing is mapped there, or it is protected, or a device's
-  /// Only by the kernel's copies: a file's memory or shared memory, which may shrink at any time.
-  /// The CPU's own loads and stores would then raise SIGBUS.
+  /// Only by the kernel's copies: memory that has a descriptor, a file's or shared, may shrink at
+  /// any time. The CPU's own loads and stores would then raise SIGBUS.
   by_kernel,
   direct,
 };
@@ -26,8 +26,8 @@ enum class HostTouch {
 /// several. What they say about whole mappings of ordinary memory holds for the calling thread until
 /// the kernel's clock ticks, some milliseconds later; during that time a check takes 20 ns. If the
 /// memory is unmapped or protected within that time, the copy faults as memcpy would; afterwards it
-/// is an error again. This applies only to ordinary memory. Files, shared
-/// memory and device memory are checked each time, so a file that has become shorter is an error at
+/// is an error again. This applies only to ordinary memory, and to shared
+/// memory without a descriptor. Files, other shared memory and device memory are checked each time, so a file that has become shorter is an error at
 /// once. Pages that a program guards inside its own mappings (MADV_GUARD_INSTALL) are treated like
 /// the memory around them. Without PROCMAP_QUERY (Linux 6.11) a file's memory can't be told from
 /// other memory at an acceptable cost: it is `direct` then. Nor can pages that are protected in the

@@ -14,6 +14,7 @@ namespace {
 
 // Longer copies take the staging ring, where there is one.
 constexpr std::size_t kMaxPieceBytes = std::size_t{1} << 20U;
+static_assert(kMaxPieceBytes <= BounceMemory::kBytes);
 
 std::unique_ptr<std::byte[]> buffer_if(bool wanted, std::size_t size_bytes) {
   return wanted ? std::make_unique_for_overwrite<std::byte[]>(size_bytes) : nullptr;
@@ -21,16 +22,17 @@ std::unique_ptr<std::byte[]> buffer_if(bool wanted, std::size_t size_bytes) {
 
 }  // namespace
 
-VanishingMemoryBuffer::VanishingMemoryBuffer(const CopyEnds& ends)
+VanishingMemoryBuffer::VanishingMemoryBuffer(const CopyEnds& ends, BounceMemory* bounce)
     : ends_(ends),
       piece_bytes_(std::min(ends.size_bytes, kMaxPieceBytes)),
-      source_(buffer_if(ends.source_may_vanish, piece_bytes_)),
-      target_(buffer_if(ends.target_may_vanish, piece_bytes_)) {}
+      held_(bounce == nullptr ? BounceMemory::Hold() : bounce->hold()),
+      source_(buffer_if(ends.source_may_vanish && !held_, piece_bytes_)),
+      target_(buffer_if(ends.target_may_vanish && !held_, piece_bytes_)) {}
 
 const std::byte* VanishingMemoryBuffer::fetched(std::size_t offset_bytes, std::size_t size_bytes) {
   const auto* const first = static_cast<const std::byte*>(ends_.source) + offset_bytes;
-  const std::size_t copied = copy_from_mapped_file(source_.get(), first, size_bytes);
-  if (copied == size_bytes) return source_.get();
+  const std::size_t copied = copy_from_mapped_file(source(), first, size_bytes);
+  if (copied == size_bytes) return source();
   throw UsageError("the source can't be read at byte " + std::to_string(offset_bytes + copied) +
                    ": the mapped file has become shorter" + "; " +
                    undefined_text(offset_bytes, ends_.size_bytes));
@@ -38,13 +40,14 @@ const std::byte* VanishingMemoryBuffer::fetched(std::size_t offset_bytes, std::s
 
 void VanishingMemoryBuffer::leave_if_in_use() noexcept {
   if (!leaves_memory_in_use(std::current_exception())) return;
+  if (held_) return held_.leave();
   note_lasting(source_.release());
   note_lasting(target_.release());
 }
 
 void VanishingMemoryBuffer::store(std::size_t offset_bytes, std::size_t size_bytes) {
   auto* const first = static_cast<std::byte*>(ends_.target) + offset_bytes;
-  const std::size_t copied = copy_to_mapped_file(first, target_.get(), size_bytes);
+  const std::size_t copied = copy_to_mapped_file(first, target(), size_bytes);
   if (copied == size_bytes) return;
   throw UsageError("the target can't be written at byte " + std::to_string(offset_bytes + copied) +
                    ": it is a mapped file that has become shorter, or read-only" + "; " +

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "transfer/copy/bounce_memory.hpp"
 #include "transfer/copy/task.hpp"
 
 namespace isthmus::transfer {
@@ -13,7 +14,9 @@ namespace isthmus::transfer {
 /// error and not a SIGBUS.
 class VanishingMemoryBuffer {
 public:
-  explicit VanishingMemoryBuffer(const CopyEnds& ends);
+  /// bounce      of the device at the other end, for pieces that are complete when copy() returns;
+  ///             null: none
+  explicit VanishingMemoryBuffer(const CopyEnds& ends, BounceMemory* bounce = nullptr);
 
   /// Copies piece by piece.
   ///
@@ -26,9 +29,15 @@ public:
     for (std::size_t done = 0; done < ends_.size_bytes; done += piece_bytes_) {
       const std::size_t size_bytes = std::min(piece_bytes_, ends_.size_bytes - done);
       CopyEnds piece = part_of(ends_, done, size_bytes);
-      piece.target_may_vanish = piece.source_may_vanish = false;
-      if (ends_.source_may_vanish) piece.source = fetched(done, size_bytes);
-      if (ends_.target_may_vanish) piece.target = target_.get();
+      piece.target_may_vanish = piece.source_may_vanish = piece.spans_registrations = false;
+      if (ends_.source_may_vanish) {
+        piece.source = fetched(done, size_bytes);
+        piece.source_kind = kind();
+      }
+      if (ends_.target_may_vanish) {
+        piece.target = target();
+        piece.target_kind = kind();
+      }
       try {
         copy(piece);
       } catch (...) {
@@ -45,17 +54,22 @@ private:
   void leave_if_in_use() noexcept;
   void store(std::size_t offset_bytes, std::size_t size_bytes);
 
+  MemoryKind kind() const noexcept { return held_ ? MemoryKind::pinned : MemoryKind::pageable; }
+  std::byte* source() const noexcept { return held_ ? held_.data() : source_.get(); }
+  std::byte* target() const noexcept { return held_ ? held_.data() : target_.get(); }
+
   const CopyEnds& ends_;
   std::size_t piece_bytes_;
+  BounceMemory::Hold held_;
   std::unique_ptr<std::byte[]> source_;
   std::unique_ptr<std::byte[]> target_;
 };
 
 /// Copies through such a buffer if an end may vanish, else directly.
 template <typename Copy>
-void copy_unless_vanishing(const CopyEnds& ends, Copy copy) {
+void copy_unless_vanishing(const CopyEnds& ends, Copy copy, BounceMemory* bounce = nullptr) {
   if (!ends.may_vanish()) return copy(ends);
-  VanishingMemoryBuffer(ends).copy_through(copy);
+  VanishingMemoryBuffer(ends, bounce).copy_through(copy);
 }
 
 }  // namespace isthmus::transfer

@@ -19,11 +19,16 @@ std::uintptr_t address_of(const std::byte* memory) {
 }  // namespace
 
 Backing MemoryBacking::of(const std::byte* memory, std::size_t size_bytes) const noexcept {
-  const auto answer = map_.find(address_of(memory), host::MemoryMap::Wanted::file_from_here);
-  if (answer.known) {
-    const bool has_file = answer.mapping && answer.mapping->begin < address_of(memory) + size_bytes;
-    return has_file ? Backing::file : Backing::anonymous;
+  std::uintptr_t from = address_of(memory);
+  const std::uintptr_t end = from + size_bytes;
+  while (from < end) {
+    const auto answer = map_.find(from, host::MemoryMap::Wanted::file_from_here);
+    if (!answer.known) break;
+    if (!answer.mapping || answer.mapping->begin >= end) return Backing::anonymous;
+    if (!answer.mapping->keeps_size) return Backing::file;
+    from = answer.mapping->end;
   }
+  if (from >= end) return Backing::anonymous;
   if (!partly_untouched(memory, size_bytes)) return Backing::unknown;
   try {
     const auto maps = host::read_text("/proc/self/maps");
