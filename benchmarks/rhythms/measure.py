@@ -2,6 +2,7 @@
 The same copy in four rhythms, by every installed library, in turns, in one process.
 
     python benchmarks/rhythms/measure.py OUT.json [--seconds 110] [--max-mib 1024] [--times 1]
+        [--kinds pageable pinned fresh shared file]
 
 Back to back, and after 3 ms of spinning, of sleep, of work of the GPU. Libraries that are not
 installed are left out. Isthmus's copy is verified for each size, direction and kind of memory.
@@ -35,12 +36,15 @@ SIZES = (
     *(MIB, 4 * MIB, 16 * MIB, 64 * MIB, 256 * MIB, GIB),
 )
 DIRECTIONS = ("h2d", "d2h")
-KINDS = ("pageable", "pinned", "fresh")
+KINDS = ("pageable", "pinned", "fresh", "shared", "file")
+# Shorter copies of shared memory and files cost what their calls cost, longer ones are staged.
+MIN_SHARED, MAX_SHARED = 64 * KIB, 64 * MIB
 # The C library keeps smaller memory with its pages, so programs seldom get it fresh.
 MIN_FRESH, MAX_FRESH = 256 * KIB, 256 * MIB
 PAUSE_S = 3e-3
 BURST_S = 300e-6
 MAX_BURST = 50
+CPU_KINDS = ("pageable", "pinned")  # whose times are predicted, too
 CPU_SIZES = (64 * KIB, MIB, 16 * MIB, 64 * MIB, 256 * MIB)
 # Of each turn; the median of the turns counts.
 CPU_S = 0.12
@@ -55,6 +59,13 @@ NUM_DRAWS = 2000
 RIVALS = {"isthmus": ("torch", "cupy"), "isthmus pointer": ("cudaMemcpy",)}
 
 Row = dict[str, Any]
+
+
+def is_measured(kind: str, size: int) -> bool:
+    """Say whether a kind of memory is measured at a size."""
+    if kind == "fresh":
+        return MIN_FRESH <= size <= MAX_FRESH
+    return kind in CPU_KINDS or MIN_SHARED <= size <= MAX_SHARED
 
 
 def rounds_of(size: int) -> int:
@@ -292,7 +303,7 @@ def show_predictions(rows: list[Row]) -> None:
     """Print what `isthmus.stats()` would say of each way in each rhythm: sums over all sizes."""
     sums: dict[tuple[str, str], list[float]] = {}
     for row in rows:
-        for path, one in row.get("paths", {}).items() if row["kind"] != "fresh" else ():
+        for path, one in row.get("paths", {}).items() if row["kind"] in CPU_KINDS else ():
             total = sums.setdefault((path, row["rhythm"]), [0.0, 0.0])
             total[0] += one["actual_s"]
             total[1] += one["predicted_s"]
@@ -307,13 +318,14 @@ def main() -> None:
     arguments.add_argument("--seconds", type=float, default=110)
     arguments.add_argument("--max-mib", type=int, default=1024)
     arguments.add_argument("--times", type=int, default=1)
+    arguments.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     options = arguments.parse_args()
     end = time.perf_counter() + options.seconds
     sizes = [size for size in SIZES if size <= options.max_mib * MIB]
     libraries = Libraries(max(sizes))
     cpu = [
         row
-        for size, direction, kind in product(CPU_SIZES, DIRECTIONS, ("pageable", "pinned"))
+        for size, direction, kind in product(CPU_SIZES, DIRECTIONS, CPU_KINDS)
         if size in sizes
         for row in cpu_rows(libraries, size, direction, kind)
     ]
@@ -325,8 +337,8 @@ def main() -> None:
         if time.perf_counter() > end:
             left_out.append(size)
             continue
-        for direction, kind in product(DIRECTIONS, KINDS):
-            if kind != "fresh" or MIN_FRESH <= size <= MAX_FRESH:
+        for direction, kind in product(DIRECTIONS, options.kinds):
+            if is_measured(kind, size):
                 cpus = StolenCpus()
                 rows += rows_of(libraries, size, direction, kind, options.times)
                 of = {"direction": direction, "kind": kind, "bytes": size}

@@ -7,6 +7,7 @@ to and from an address, as cudaMemcpy does.
 
 import ctypes
 import mmap
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,6 +47,15 @@ def filled(size: int) -> "np.ndarray[Any, Any]":
     array = fresh(size)
     array[:] = 7
     return array
+
+
+def shared(size: int, kind: str) -> "np.ndarray[Any, Any]":
+    """Map shared memory without a descriptor ("shared"), or a file in the page cache ("file")."""
+    if kind == "shared":
+        return np.frombuffer(mmap.mmap(-1, size), np.uint8)
+    with tempfile.TemporaryFile() as file:
+        file.truncate(size)
+        return np.frombuffer(mmap.mmap(file.fileno(), size), np.uint8)
 
 
 def optional(name: str) -> Any:  # noqa: ANN401 - none of them need be installed
@@ -147,6 +157,10 @@ class Libraries:
 
     def _host_arrays(self, size: int, kind: str) -> tuple[Callable[[], Any], Callable[[], Any]]:
         array = np.random.default_rng(0).integers(0, 256, size, dtype=np.uint8)
+        if kind in ("shared", "file"):
+            there = shared(size, kind)
+            there[:] = array
+            return lambda: there, lambda: there
         if kind != "pinned":
             return lambda: array, lambda: array
         own = isthmus.pinned.empty(size, np.uint8)

@@ -20,6 +20,7 @@ from typing import Any
 KIB, MIB = 1 << 10, 1 << 20
 RIVALS = {"isthmus": ("torch", "cupy"), "isthmus pointer": ("cudaMemcpy",)}
 MIDDLE_BYTES = (32 * KIB, MIB)  # the driver's own copies after pauses
+KINDS = ("pageable", "pinned")
 LONG_BYTES = (64 * MIB, 256 * MIB, 1024 * MIB)
 MAX_TIMES, MAX_MORE_S = 1.05, 0.5e-6
 MAX_CPU_TIMES = 2
@@ -47,7 +48,7 @@ def trimmed_mean(values: Sequence[float]) -> float:
 def is_middle(cell: Cell) -> bool:
     """Tell whether it is a download that the driver makes after pauses."""
     direction, kind, size, _ = cell
-    return direction == "d2h" and kind != "fresh" and MIDDLE_BYTES[0] <= size <= MIDDLE_BYTES[1]
+    return direction == "d2h" and kind in KINDS and MIDDLE_BYTES[0] <= size <= MIDDLE_BYTES[1]
 
 
 def show_rivals(cells: dict[Cell, dict[str, float]]) -> None:

@@ -135,6 +135,9 @@ isthmus.copy(isthmus.DevicePointer(second.pointer, 100_000), data)
 assert second.read() == data.tobytes()
 isthmus.copy(isthmus.DevicePointer(first.pointer, 100_000),
              isthmus.DevicePointer(second.pointer, 100_000))
+explained = isthmus.explain(isthmus.DevicePointer(first.pointer, 100_000),
+                            isthmus.DevicePointer(second.pointer, 100_000))
+assert "from GPU 1 to GPU 0" in str(explained), explained
 isthmus.copy(back, isthmus.DevicePointer(first.pointer, 100_000))
 assert np.array_equal(back, data)
 with isthmus.window(second.pointer, 100_000) as window:

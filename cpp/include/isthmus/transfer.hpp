@@ -226,7 +226,9 @@ public:
   ///                 may be freed, unless DriverError::memory_in_use().
   /// If a thread copies to or from the same host memory again within one tick of the kernel's clock
   /// (1 to 10 ms), the memory isn't checked again: if it has been unmapped since, the copy faults
-  /// as memcpy would. Mapped files and shared memory are checked each time.
+  /// as memcpy would. Mapped files are checked each time, and so is shared memory that has a
+  /// descriptor. The first copy between two devices enables peer access between their primary
+  /// contexts, both ways and for good, if it is possible.
   void copy(void* target, const void* source, std::size_t size_bytes,
             const CopyOptions& options = {});
 
