@@ -65,6 +65,7 @@ constexpr Operation kOperations[] = {
     {"upload_from_a_file", HostEnd::file, true, "driver", kBytes},
     {"download_to_a_file", HostEnd::file, false, "driver", kBytes},
     {"staged_upload_from_a_file", HostEnd::file, true, "staged", kBytes},
+    {"window_upload_from_a_file", HostEnd::file, true, "window", 100},
     {"async_upload", HostEnd::pageable, true, "", kBytes, true},
     {"async_upload_read_later", HostEnd::pageable, true, "", kBytes, true, SourceOrder::stream},
     {"async_download", HostEnd::pageable, false, "", kBytes, true},
