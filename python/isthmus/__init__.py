@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from isthmus.paged.array import PagedArray, PagedStats
     from isthmus.paged.header import paged_header
     from isthmus.profile.model import Profile
-    from isthmus.pt.loading import load_pt
     from isthmus.run.model import Result, Run
     from isthmus.safetensors.loading import load_safetensors
     from isthmus.safetensors.saving import save_safetensors
     from isthmus.sim.result import SimulationResult
     from isthmus.sim.running import simulate
     from isthmus.sizes import format_size, parse_sizes
+    from isthmus.torch.loading import load_pt
     from isthmus.transfer.copying import copy, copy_async, explain, stats, trim
     from isthmus.transfer.future import CopyFuture
     from isthmus.transfer.plan import CopyPlan, ManyPlan
@@ -137,7 +137,7 @@ _LAZY = {
     "emulated": "isthmus.emulation",
     "explain": "isthmus.transfer.copying",
     "format_size": "isthmus.sizes",
-    "load_pt": "isthmus.pt.loading",
+    "load_pt": "isthmus.torch.loading",
     "load_safetensors": "isthmus.safetensors.loading",
     "paged_header": "isthmus.paged.header",
     "parse_sizes": "isthmus.sizes",
