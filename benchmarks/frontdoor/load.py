@@ -5,9 +5,9 @@ Loads a file of torch.save into GPU memory, in turns with torch.load.
         [--max-seconds 25]
 
 The file is in the page cache, or was dropped from it before each load ("cold"). torch.load is given
-map_location="cuda" and weights_only=True, and once mmap=True, too. The tensors of both are compared
-on the GPU once. Without a GPU and PyTorch only isthmus.load_pt is timed, of a file written by the
-tests' writer, into the emulated device's memory: that only shows that the script works.
+map_location and weights_only=True, and once mmap=True, too. The tensors of both are compared
+on the device once. Without a GPU both load into the host's memory: that only shows that the script
+works.
 """
 
 import argparse
@@ -19,12 +19,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import torch  # type: ignore[import-not-found,unused-ignore]
+
 import isthmus
 from isthmus.json_text import json_text
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "transfer"))
-from contestants import optional
 from file_options import file_options
 from loading import drop, release
 from machine import machine_facts
@@ -32,35 +32,23 @@ from machine import machine_facts
 GIB, MIB = 1 << 30, 1 << 20
 TENSOR_BYTES = 32 * MIB
 
-torch: Any = optional("torch")
-on_gpu = torch is not None and torch.cuda.is_available()
+on_gpu = torch.cuda.is_available()
+device = "cuda" if on_gpu else "cpu"
 
 
 def write(path: Path, total_bytes: int) -> None:
     """Write tensors of random bytes."""
     names = [f"layer.{index}" for index in range(max(1, total_bytes // TENSOR_BYTES))]
-    if on_gpu:
-        shape = (TENSOR_BYTES // 2048, 1024)
-        torch.save(
-            {name: torch.randint(-(2**15), 2**15 - 1, shape, dtype=torch.int16) for name in names},
-            path,
-        )
-        return
-    from fakes.pt_files import Storage, save, tensor
-
-    content = os.urandom(TENSOR_BYTES)
-    storages = {name: Storage(name, "ByteStorage", content, TENSOR_BYTES) for name in names}
-    tensors = {name: tensor(storage, [TENSOR_BYTES]) for name, storage in storages.items()}
-    save(path, tensors, list(storages.values()))
+    shape = (TENSOR_BYTES // 2048, 1024)
+    tensors = {name: torch.randint(-(2**15), 2**15 - 1, shape, dtype=torch.int16) for name in names}
+    torch.save(tensors, path)
 
 
 def loaders(path: Path) -> dict[str, Callable[[], Any]]:
     """Prepare each contestant."""
-    if not on_gpu:
-        return {"isthmus.load_pt": lambda: isthmus.load_pt(path, framework="dlpack")}
-    options = {"map_location": "cuda", "weights_only": True}
+    options = {"map_location": device, "weights_only": True}
     return {
-        "isthmus.load_pt": lambda: isthmus.load_pt(path),
+        "isthmus.load_pt": lambda: isthmus.load_pt(path, device),
         "torch.load": lambda: torch.load(path, **options),
         "torch.load, mmap": lambda: torch.load(path, mmap=True, **options),
     }
@@ -78,21 +66,18 @@ def seconds_of(load: Callable[[], Any]) -> float:
     return end - start
 
 
-def verify(found: dict[str, Callable[[], Any]]) -> bool:
+def verify(found: dict[str, Callable[[], Any]]) -> None:
     """Compare the tensors with those of torch.load."""
-    if "torch.load" not in found:
-        return False
     tensors, wanted = found["isthmus.load_pt"](), found["torch.load"]()
     for name, tensor in wanted.items():
         if not torch.equal(tensors[name], tensor):
             raise SystemExit(f"{name} was loaded wrongly")
-    return True
 
 
-def measure(path: Path, options: argparse.Namespace) -> tuple[bool, dict[str, list[float]]]:
+def measure(path: Path, options: argparse.Namespace) -> dict[str, list[float]]:
     """Time all contestants in turns, from the cache and from the disk."""
     found = loaders(path)
-    verified = verify(found)
+    verify(found)
     seconds: dict[str, list[float]] = {}
     end = time.monotonic() + options.max_seconds
     for _ in range(options.rounds):
@@ -103,7 +88,7 @@ def measure(path: Path, options: argparse.Namespace) -> tuple[bool, dict[str, li
                 if state == "cold":
                     drop(path)
                 seconds.setdefault(f"{name}, {state}", []).append(seconds_of(load))
-    return verified, seconds
+    return seconds
 
 
 def main(arguments: list[str]) -> int:
@@ -113,7 +98,7 @@ def main(arguments: list[str]) -> int:
     try:
         write(path, int(options.gib * GIB))
         num_bytes = path.stat().st_size
-        verified, seconds = measure(path, options)
+        seconds = measure(path, options)
     finally:
         path.unlink(missing_ok=True)
     results = [
@@ -129,13 +114,13 @@ def main(arguments: list[str]) -> int:
     for row in results:
         print(f"{row['contestant']:28} {row['bytes_per_s'] / 1e9:8.2f} GB/s")
     if not on_gpu:
-        print("The device is emulated: these rates only show that the script works.")
+        print("There is no GPU: these rates only show that the script works.")
     if options.out is not None:
         record = {
             "schema_version": 1,
             "method": " ".join((__doc__ or "").split()),
             "machine": machine_facts(),
-            "verified": verified,
+            "verified": True,
             "results": results,
         }
         options.out.write_text(json_text(record), encoding="utf-8")

@@ -287,6 +287,15 @@ def test_a_tensor_outside_of_its_storage_is_refused(tmp_path: Path) -> None:
     assert not require_same(write(tmp_path / "m.pt", P2 + tensor(4, forged) + b"."))
 
 
+def is_the_same(one: Any, other: Any) -> bool:  # noqa: ANN401
+    """Tell whether PyTorch has read a file: of some damages it gives memory that nobody wrote."""
+    try:
+        Same().require(one, other)
+    except AssertionError:
+        return False
+    return True
+
+
 def damaged(whole: bytes) -> list[bytes]:
     cut = [whole[:size] for size in range(0, len(whole), 97)]
     turned = [
@@ -316,7 +325,7 @@ def test_of_damaged_files_none_is_loaded_that_pytorch_refuses(tmp_path: Path, *,
         if refusal:
             assert refusal.startswith(f"{path}: ")
             assert refusal.isprintable()
-        else:
+        elif is_the_same(theirs(path), theirs(path)):
             Same().require(found, theirs(path))
             loaded += 1
     assert loaded

@@ -1,6 +1,5 @@
 """PyTorch's tensors of the host in files, and its loaders. Its wheel for CPUs is enough."""
 
-from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -48,35 +47,6 @@ def test_tensors_of_all_types_and_layouts_are_saved(tmp_path: Path) -> None:
         assert entry.shape == tuple(wanted.shape)
         found = contents[begin : begin + entry.size_bytes]
         assert found == bytes(wanted.flatten().view(torch.uint8).tolist() if found else b"")
-
-
-def test_files_of_torch_save_have_the_same_bytes_on_a_device(tmp_path: Path) -> None:
-    model = torch.nn.Sequential(torch.nn.Linear(30, 20), torch.nn.BatchNorm1d(20))
-    optimizer = torch.optim.AdamW(model.parameters())
-    model(torch.rand(4, 30)).sum().backward()
-    optimizer.step()
-    given = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
-    torch.save(given, tmp_path / "checkpoint.pt")
-    found = isthmus.load_pt(tmp_path / "checkpoint.pt", framework="dlpack")
-    assert type(found["model"]) is OrderedDict
-    for name, wanted in given["model"].items():
-        arrived = bytearray(wanted.nbytes)
-        isthmus.copy(arrived, found["model"][name])
-        assert list(arrived) == wanted.flatten().view(torch.uint8).tolist()
-    assert found["optimizer"]["param_groups"] == given["optimizer"]["param_groups"]
-
-
-def test_objects_that_torch_save_wrote_are_refused(tmp_path: Path) -> None:
-    for value, name in (
-        (torch.nn.Linear(2, 2), r"torch\.nn\.modules\.linear\.Linear"),
-        (torch.eye(3).to_sparse(), "_rebuild_sparse_tensor"),
-    ):
-        torch.save({"a": value}, tmp_path / "file.pt")
-        with pytest.raises(UsageError, match=f"{name}, which isn't allowed"):
-            isthmus.load_pt(tmp_path / "file.pt", framework="dlpack")
-    torch.save([1], tmp_path / "old.pt", _use_new_zipfile_serialization=False)
-    with pytest.raises(UsageError, match="before PyTorch"):
-        isthmus.load_pt(tmp_path / "old.pt", framework="dlpack")
 
 
 def test_a_data_loader_is_read_ahead_on_the_host() -> None:

@@ -10,7 +10,6 @@ import pytest
 
 import isthmus
 from fakes.device_arrays import CudaArray
-from fakes.pt_files import save
 from fakes.safetensors_files import write_file
 
 pytestmark = pytest.mark.native
@@ -71,10 +70,6 @@ def load(folder: Path) -> object:
     return isthmus.load_safetensors(file, framework="dlpack")
 
 
-def load_pt(folder: Path) -> object:
-    return isthmus.load_pt(save(folder / "m.pt", {}, []), framework="dlpack")
-
-
 NEEDS_A_DEVICE: dict[str, Callable[[Path], object]] = {
     "upload": lambda _: isthmus.copy(isthmus.DevicePointer(1 << 40, 4), b"1234"),
     "download": lambda _: isthmus.copy(bytearray(4), CudaArray(1 << 40, (4,))),
@@ -86,7 +81,6 @@ NEEDS_A_DEVICE: dict[str, Callable[[Path], object]] = {
     "window on an array": lambda _: isthmus.window(CudaArray(1 << 40, (4,))),
     "window on a pointer": lambda _: isthmus.window(1 << 40, 4),
     "load_safetensors": load,
-    "load_pt": load_pt,
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 from isthmus import _native
 from isthmus.errors import Unavailable, UsageError
 from isthmus.safetensors.header import TensorEntry
-from isthmus.safetensors.types import ALL_ITEM_BITS, NUMPY_NAMES, TORCH_NAMES
+from isthmus.safetensors.types import ITEM_BITS, NUMPY_NAMES, TORCH_NAMES
 
 
 class Block(NamedTuple):
@@ -99,10 +99,9 @@ class _Torch:
         shape = entry.shape
         if entry.dtype == "F4":
             shape = (*shape[:-1], shape[-1] // 2)
-        item_bytes = max(1, ALL_ITEM_BITS[entry.dtype] // 8)
+        item_bytes = max(1, ITEM_BITS[entry.dtype] // 8)
         typed = self._typed_view(block, entry.dtype, item_bytes)
-        strides = entry.strides or _strides(shape)
-        return self._torch.as_strided(typed, shape, strides, place // item_bytes)
+        return self._torch.as_strided(typed, shape, _strides(shape), place // item_bytes)
 
     def _typed_view(self, block: Block, dtype: str, item_bytes: int) -> Any:  # noqa: ANN401
         key = (id(block.owner), dtype)
@@ -156,12 +155,7 @@ class _Cupy:
     def tensor(self, block: Block, place: int, entry: TensorEntry) -> Any:  # noqa: ANN401
         with self._cupy.cuda.Device(self._device):
             memory = block.owner.data + place
-            dtype = NUMPY_NAMES[entry.dtype]
-            if entry.strides is None:
-                return self._cupy.ndarray(entry.shape, dtype=dtype, memptr=memory)
-            item_bytes = ALL_ITEM_BITS[entry.dtype] // 8
-            strides = tuple(item_bytes * stride for stride in entry.strides)
-            return self._cupy.ndarray(entry.shape, dtype=dtype, memptr=memory, strides=strides)
+            return self._cupy.ndarray(entry.shape, dtype=NUMPY_NAMES[entry.dtype], memptr=memory)
 
 
 # Source: DLPack 1.1, DLDataTypeCode.
@@ -188,7 +182,6 @@ _DLPACK_CODES = {
     "I64": 0,
     "F64": 2,
     "C64": 5,
-    "C128": 5,
 }
 
 
@@ -213,10 +206,9 @@ class _Dlpack:
             block.pointer + place,
             list(entry.shape),
             _DLPACK_CODES[entry.dtype],
-            ALL_ITEM_BITS[entry.dtype],
+            ITEM_BITS[entry.dtype],
             self._device,
             block.owner,
-            entry.strides,
         )
 
 

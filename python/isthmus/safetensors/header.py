@@ -42,7 +42,6 @@ class TensorEntry:
         shape: Items along each dimension; () is a scalar.
         first: The offset of its bytes in the data.
         size_bytes: The number of its bytes; 0 if the shape has a 0.
-        strides: In items; None is C order, as always in a safetensors file.
     """
 
     name: str
@@ -50,7 +49,6 @@ class TensorEntry:
     shape: tuple[int, ...]
     first: int
     size_bytes: int
-    strides: tuple[int, ...] | None = None
 
     @property
     def label(self) -> str:

@@ -28,9 +28,6 @@ ITEM_BITS: Final = {
     "C64": 64,
 }
 
-# Also of types that other formats have.
-ALL_ITEM_BITS: Final = ITEM_BITS | {"C128": 128}
-
 # Types that NumPy has, and so CuPy.
 NUMPY_NAMES: Final = {
     "BOOL": "bool",
@@ -46,7 +43,6 @@ NUMPY_NAMES: Final = {
     "I64": "int64",
     "F64": "float64",
     "C64": "complex64",
-    "C128": "complex128",
 }
 
 TORCH_NAMES: Final = NUMPY_NAMES | {
@@ -68,7 +64,7 @@ UNEXPORTED_TORCH_TYPES: Final = {
 
 # The types of items that isthmus.arrays reads (bindings/arrays/item.cpp), in the format's spelling.
 TYPES_OF_ITEMS: Final = {
-    **{name: dtype for dtype, name in TORCH_NAMES.items() if dtype not in {"F4", "C128"}},
+    **{name: dtype for dtype, name in TORCH_NAMES.items() if dtype != "F4"},
     "float4_e2m1fn": "F4",
     "float4_e2m1fnx2": "F4",
     "float6_e2m3fn": "F6_E2M3",

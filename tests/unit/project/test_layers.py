@@ -57,9 +57,8 @@ MAY_NOT_IMPORT = {
     "profile": {"cli", "report", "bench", "doctor", "windows", "machine"},
     # It knows errors alone.
     "files": {"cli", "report", "bench", "run", "doctor", "machine", "profile", "sim"},
-    "safetensors": {"cli", "report", "bench", "run", "doctor", "machine", "profile", "pt", "torch"},
-    "pt": {"cli", "report", "bench", "run", "doctor", "machine", "profile", "torch"},
-    "torch": {"cli", "report", "bench", "run", "doctor", "machine", "profile", "pt"},
+    "safetensors": {"cli", "report", "bench", "run", "doctor", "machine", "profile", "torch"},
+    "torch": {"cli", "report", "bench", "run", "doctor", "machine", "profile"},
     # It models machines that aren't there: of what measures or copies it may only read a profile.
     "sim": {
         "cli",
@@ -72,7 +71,6 @@ MAY_NOT_IMPORT = {
         "transfer",
         "pinned",
         "safetensors",
-        "pt",
     },
 }
 
