@@ -2,6 +2,7 @@
 
 import os
 import zipfile
+from collections.abc import Mapping
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from isthmus.arrays.streams import stream_handle
 from isthmus.errors import Error, UsageError
 from isthmus.files.regular import AnyPath, open_regular, path_of
 from isthmus.safetensors.blocks import fill
-from isthmus.safetensors.frameworks import framework_of
+from isthmus.safetensors.frameworks import Block, framework_of
 from isthmus.safetensors.layout import Stretch
 from isthmus.suggest import shortened
 from isthmus.torch.bounds import require_bounded
@@ -26,6 +27,9 @@ _LEGACY_PICKLES = 5
 _MOST_LEGACY_BYTES = 64 << 20
 # Entries of more bytes than this many times the file's are compressed, or lie over each other.
 _MOST_GROWTH = 16
+# Storages of up to so many bytes are read at once, with what lies between them: their headers.
+_MOST_GROUP_BYTES = 256 << 20
+_MOST_GAP_BYTES = 4096
 
 
 def load_pt(
@@ -40,7 +44,7 @@ def load_pt(
 
     PyTorch reads the pickle, and decides what is allowed: `torch.serialization.safe_globals` counts
     here, too. Only the storages' bytes are copied by Isthmus, at the speed of the page cache or of
-    the disk, each storage once. All bytes have arrived when this returns.
+    the disk, each storage once; reading takes up to 256 MiB of the GPU's memory for a while. All bytes have arrived when this returns.
 
     Args:
         path: The file.
@@ -139,6 +143,20 @@ def _is_swapped(torch: Any, archive: Any) -> bool:  # noqa: ANN401
     return bool(loading.get_default_load_endianness() is loading.LoadEndianness.BIG)
 
 
+def groups_of(records: Mapping[int, int]) -> list[list[tuple[int, int]]]:
+    """Part offsets and sizes into groups, whose bytes lie side by side and are read at once."""
+    groups: list[list[tuple[int, int]]] = []
+    end = 0
+    for offset, size_bytes in sorted(records.items()):
+        is_near = groups and 0 <= offset - end <= _MOST_GAP_BYTES
+        end = offset + size_bytes
+        if is_near and end - groups[-1][0][0] <= _MOST_GROUP_BYTES:
+            groups[-1].append((offset, size_bytes))
+        else:
+            groups.append([(offset, size_bytes)])
+    return groups
+
+
 class _Mover:
     """Gives `torch.load` a storage of the device for each one of the mapped file."""
 
@@ -160,29 +178,35 @@ class _Mover:
         self._transfers = default_transfers()
         self._mapping = range(0)
         self._first_offset = 0
-        self._made: list[tuple[Any, int]] = []
+        self._on_gpu: dict[int, Any] = {}
+        self._given: list[tuple[Any, int]] = []
 
     def __call__(self, storage: Any, _location: str) -> Any:  # noqa: ANN401
-        """Copy a storage, once PyTorch knows that it needs it."""
+        """Give the storage; at the first call, bring all of them to a GPU."""
         size_bytes, offset = storage.nbytes(), self._offset(storage.data_ptr())
         if self._records.get(offset) != size_bytes:
             raise UsageError(
                 f"{self._file}: the storage at byte {offset} has {self._records.get(offset)} "
                 f"bytes, and not the {size_bytes} that the pickle says: the file is damaged"
             )
-        made = (self._on_gpu if self._where.type == "cuda" else self._on_host)(storage, offset)
-        self._made.append((made, size_bytes))
-        return made
+        if self._where.type == "cuda":
+            if not self._on_gpu:
+                self._bring_all()
+            given = self._on_gpu[offset]
+        else:
+            given = self._on_host(storage)
+        self._given.append((given, size_bytes))
+        return given
 
     def require_unchanged(self) -> None:
         """Refuse a tensor beyond its storage: PyTorch has made the storage longer for it."""
-        for made, size_bytes in self._made:
-            if made.nbytes() != size_bytes:
+        for given, size_bytes in self._given:
+            if given.nbytes() != size_bytes:
                 raise UsageError(
                     f"{self._file}: a tensor has items outside of its storage of {size_bytes} bytes"
                 )
 
-    def _on_host(self, storage: Any, _offset: int) -> Any:  # noqa: ANN401
+    def _on_host(self, storage: Any) -> Any:  # noqa: ANN401
         target = self._torch.empty(storage.nbytes(), dtype=self._torch.uint8, device="cpu")
         try:
             self._transfers.copy(target, self._torch.empty_like(target[:0]).set_(storage))
@@ -190,21 +214,31 @@ class _Mover:
             raise UsageError(f"{self._file}: {error}") from None
         return target.untyped_storage()
 
-    def _on_gpu(self, storage: Any, offset: int) -> Any:  # noqa: ANN401
-        device, size_bytes = self._where.index, storage.nbytes()
-        block = framework_of("torch", device, self._transfers.driver).allocate(size_bytes)
-        if size_bytes:
-            run = Stretch(target=0, first=offset, size_bytes=size_bytes)
-            fill(
-                block,
-                [run],
-                self._descriptor,
-                self._file,
-                self._transfers,
-                device=device,
-                stream=self._stream,
-            )
-        return block.owner.untyped_storage()
+    def _bring_all(self) -> None:
+        """Read each group at once, and part it on the GPU: to begin a copy takes far longer."""
+        framework = framework_of("torch", self._where.index, self._transfers.driver)
+        for group in groups_of(self._records):
+            blocks = [framework.allocate(size_bytes) for _, size_bytes in group]
+            first, end = group[0][0], sum(group[-1])
+            whole = blocks[0] if len(group) == 1 else framework.allocate(end - first)
+            self._read(whole, first, end - first)
+            if len(group) > 1:
+                parts = [whole.owner[offset - first :][:size] for offset, size in group]
+                self._transfers.copy([block.owner for block in blocks], parts)
+            for (offset, _), block in zip(group, blocks, strict=True):
+                self._on_gpu[offset] = block.owner.untyped_storage()
+
+    def _read(self, block: Block, first: int, size_bytes: int) -> None:
+        runs = [Stretch(target=0, first=first, size_bytes=size_bytes)] if size_bytes else []
+        fill(
+            block,
+            runs,
+            self._descriptor,
+            self._file,
+            self._transfers,
+            device=self._where.index,
+            stream=self._stream,
+        )
 
     def _offset(self, address: int) -> int:
         """Find the offset in the file of an address in PyTorch's mapping of it."""
