@@ -1,12 +1,14 @@
 """Random objects for torch.save, and the comparison of what two loaders give."""
 
+import importlib
 import random
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-import torch  # type: ignore[import-not-found,unused-ignore]
+# As everywhere, whether PyTorch is installed or not.
+torch: Any = importlib.import_module("torch")
 
 DTYPES = [
     torch.float64,
@@ -96,7 +98,7 @@ class Trees:
         if base is None:
             return self._tensor()
         base = base.detach()
-        changes = [
+        changes: list[Callable[[], Any]] = [
             lambda: base.transpose(0, -1),
             lambda: base[1:],
             lambda: base[::2],
@@ -115,13 +117,12 @@ class Trees:
             torch.rand(self._random.randrange(4)), self._random.random() < 0.5
         )
         if self._random.random() < 0.5:
-            made.tensor_model_parallel = True
-            made.more = self._tied()
+            vars(made).update(tensor_model_parallel=True, more=self._tied())
         return made
 
     def _special(self) -> Any:  # noqa: ANN401
         rows = torch.tensor([[1.0, 0, 2], [0, 0, 3]])
-        changes = [
+        changes: list[Callable[[], Any]] = [
             rows.to_sparse,
             rows.to_sparse_csr,
             lambda: torch.quantize_per_tensor(rows, 0.1, 3, torch.qint8),
@@ -151,7 +152,7 @@ class Trees:
         )
 
     def _named(self) -> Any:  # noqa: ANN401
-        changes = [
+        changes: list[Callable[[], Any]] = [
             lambda: torch.Size([2, 3]),
             lambda: torch.device("cuda", 1),
             lambda: torch.device("cpu"),
@@ -223,7 +224,7 @@ class Same:
     def _require_storage(self, found: Any, wanted: Any, where: str) -> None:  # noqa: ANN401
         if isinstance(wanted, torch.storage.TypedStorage):
             assert found.dtype == wanted.dtype, where
-            found, wanted = found.untyped(), wanted.untyped()
+            found, wanted = found._untyped_storage, wanted._untyped_storage  # noqa: SLF001
         assert (found.nbytes(), found.device) == (wanted.nbytes(), wanted.device), where
         if wanted.device.type == "meta":
             return

@@ -44,7 +44,8 @@ def load_pt(
 
     PyTorch reads the pickle, and decides what is allowed: `torch.serialization.safe_globals` counts
     here, too. Only the storages' bytes are copied by Isthmus, at the speed of the page cache or of
-    the disk, each storage once; reading takes up to 256 MiB of the GPU's memory for a while. All bytes have arrived when this returns.
+    the disk, each storage once; meanwhile up to 256 MiB more of the GPU's memory are in use. All
+    bytes have arrived when this returns.
 
     Args:
         path: The file.
