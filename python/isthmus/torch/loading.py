@@ -11,7 +11,7 @@ from isthmus.arrays.streams import stream_handle
 from isthmus.errors import Error, UsageError
 from isthmus.files.regular import AnyPath, open_regular, path_of
 from isthmus.safetensors.blocks import fill
-from isthmus.safetensors.frameworks import Block, framework_of
+from isthmus.safetensors.frameworks import Block
 from isthmus.safetensors.layout import Stretch
 from isthmus.suggest import shortened
 from isthmus.torch.bounds import require_bounded
@@ -28,7 +28,7 @@ _MOST_LEGACY_BYTES = 64 << 20
 # Entries of more bytes than this many times the file's are compressed, or lie over each other.
 _MOST_GROWTH = 16
 # Storages of up to so many bytes are read at once, with what lies between them: their headers.
-_MOST_GROUP_BYTES = 256 << 20
+_MOST_GROUP_BYTES = 512 << 20
 _MOST_GAP_BYTES = 4096
 
 
@@ -44,7 +44,7 @@ def load_pt(
 
     PyTorch reads the pickle, and decides what is allowed: `torch.serialization.safe_globals` counts
     here, too. Only the storages' bytes are copied by Isthmus, at the speed of the page cache or of
-    the disk, each storage once; meanwhile up to 256 MiB more of the GPU's memory are in use. All
+    the disk, each storage once; meanwhile up to 512 MiB more of the GPU's memory are in use. All
     bytes have arrived when this returns.
 
     Args:
@@ -149,6 +149,8 @@ def groups_of(records: Mapping[int, int]) -> list[list[tuple[int, int]]]:
     groups: list[list[tuple[int, int]]] = []
     end = 0
     for offset, size_bytes in sorted(records.items()):
+        if not size_bytes:
+            continue
         is_near = groups and 0 <= offset - end <= _MOST_GAP_BYTES
         end = offset + size_bytes
         if is_near and end - groups[-1][0][0] <= _MOST_GROUP_BYTES:
@@ -176,6 +178,9 @@ class _Mover:
         self._file = file
         self._records = records
         self._stream = stream
+        self._allocated_in = 0
+        if where.type == "cuda":
+            self._allocated_in = torch.cuda.current_stream(where).cuda_stream
         self._transfers = default_transfers()
         self._mapping = range(0)
         self._first_offset = 0
@@ -190,12 +195,14 @@ class _Mover:
                 f"{self._file}: the storage at byte {offset} has {self._records.get(offset)} "
                 f"bytes, and not the {size_bytes} that the pickle says: the file is damaged"
             )
-        if self._where.type == "cuda":
+        if self._where.type == "cpu":
+            given = self._on_host(storage)
+        elif size_bytes:
             if not self._on_gpu:
                 self._bring_all()
             given = self._on_gpu[offset]
         else:
-            given = self._on_host(storage)
+            given = self._empty(0).untyped_storage()
         self._given.append((given, size_bytes))
         return given
 
@@ -208,7 +215,7 @@ class _Mover:
                 )
 
     def _on_host(self, storage: Any) -> Any:  # noqa: ANN401
-        target = self._torch.empty(storage.nbytes(), dtype=self._torch.uint8, device="cpu")
+        target = self._empty(storage.nbytes())
         try:
             self._transfers.copy(target, self._torch.empty_like(target[:0]).set_(storage))
         except UsageError as error:
@@ -217,23 +224,26 @@ class _Mover:
 
     def _bring_all(self) -> None:
         """Read each group at once, and part it on the GPU: to begin a copy takes far longer."""
-        framework = framework_of("torch", self._where.index, self._transfers.driver)
         for group in groups_of(self._records):
-            blocks = [framework.allocate(size_bytes) for _, size_bytes in group]
+            targets = [self._empty(size_bytes) for _, size_bytes in group]
             first, end = group[0][0], sum(group[-1])
-            whole = blocks[0] if len(group) == 1 else framework.allocate(end - first)
-            self._read(whole, first, end - first)
-            if len(group) > 1:
-                parts = [whole.owner[offset - first :][:size] for offset, size in group]
-                self._transfers.copy([block.owner for block in blocks], parts)
-            for (offset, _), block in zip(group, blocks, strict=True):
-                self._on_gpu[offset] = block.owner.untyped_storage()
+            if len(group) == 1:
+                self._read(targets[0], first)
+            else:
+                whole = self._empty(end - first)
+                self._read(whole, first)
+                parts = [whole[offset - first : offset - first + size] for offset, size in group]
+                self._transfers.copy(targets, parts)
+            for (offset, _), target in zip(group, targets, strict=True):
+                self._on_gpu[offset] = target.untyped_storage()
 
-    def _read(self, block: Block, first: int, size_bytes: int) -> None:
-        runs = [Stretch(target=0, first=first, size_bytes=size_bytes)] if size_bytes else []
+    def _empty(self, size_bytes: int) -> Any:  # noqa: ANN401
+        return self._torch.empty(size_bytes, dtype=self._torch.uint8, device=self._where)
+
+    def _read(self, target: Any, first: int) -> None:  # noqa: ANN401
         fill(
-            block,
-            runs,
+            Block(target, target.data_ptr(), self._allocated_in),
+            [Stretch(target=0, first=first, size_bytes=target.nbytes)],
             self._descriptor,
             self._file,
             self._transfers,
