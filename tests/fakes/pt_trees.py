@@ -226,6 +226,8 @@ class Same:
             assert found.dtype == wanted.dtype, where
             found, wanted = found._untyped_storage, wanted._untyped_storage  # noqa: SLF001
         assert (found.nbytes(), found.device) == (wanted.nbytes(), wanted.device), where
+        if wanted.device.type == "cuda":  # on the host ours may grow, which a mapped one can't
+            assert found.resizable() == wanted.resizable(), where
         if wanted.device.type == "meta":
             return
         ours, theirs = found._cdata, wanted._cdata  # noqa: SLF001 - which storage it is
