@@ -120,6 +120,18 @@ def test_files_of_other_kinds_are_loaded_as_by_pytorch(tmp_path: Path) -> None:
             assert require_same(path, f"{compression}, {order!r}")
 
 
+def test_what_surrounds_the_call_counts_as_for_pytorch(tmp_path: Path) -> None:
+    path = tmp_path / "m.pt"
+    torch.save({"a": TIED, "p": PARAMETER}, path)
+    for surroundings in (torch.inference_mode(), torch.no_grad(), torch.device("meta")):
+        with surroundings:
+            found, wanted = ours(path), theirs(path)
+        Same().require(found, wanted, str(surroundings))
+        assert found["a"].is_inference() == wanted["a"].is_inference()
+    with torch.serialization.skip_data():
+        assert ours(path)["a"].shape == TIED.shape
+
+
 def test_other_files_are_refused_with_the_reason(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("version https://git-lfs.github.com/spec/v1\n")
     (tmp_path / "empty").touch()

@@ -103,7 +103,8 @@ def _loaded(torch: Any, opened: FileIO, file: Path, where: Any, stream: int | No
     archive = torch._C.PyTorchFileReader(str(file))  # noqa: SLF001 - the one that torch.load uses
     records = _records(archive, opened, file)
     require_bounded(archive.get_record("data.pkl"), str(file))
-    if records is None or _is_swapped(torch, archive):
+    skips = getattr(torch.serialization._serialization_tls, "skip_data", False)  # noqa: SLF001
+    if records is None or skips or _is_swapped(torch, archive):
         return torch.load(str(file), **plain)
     mover = _Mover(torch, where, opened, file, records, stream)
     try:
