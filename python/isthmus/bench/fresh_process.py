@@ -6,13 +6,13 @@ as long as it lives. Only fresh processes show how much that changes the numbers
 """
 
 import contextlib
-import multiprocessing
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from multiprocessing import resource_tracker
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING
 
 from isthmus.bench.plan import Point
 from isthmus.bench.request import Request
@@ -21,11 +21,9 @@ from isthmus.errors import Error
 from isthmus.run.model import Run
 from isthmus.run.result import Result
 
-if TYPE_CHECKING:
-    from multiprocessing.process import BaseProcess
-
 _POLL_S = 0.1
 _STOP = "stop"
+_PROGRAM = "import sys; from isthmus.bench.fresh_process import main; main(int(sys.argv[1]))"
 
 
 @dataclass(frozen=True)
@@ -88,28 +86,29 @@ def measure_in_fresh_process(
     Raises:
         ProcessEnded: The process ended without a run; the message says why.
     """
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    arguments = (theirs, replace(request, repeat=None), measure)
-    process = context.Process(target=_measure_and_tell, args=arguments, daemon=True)
+    ours, theirs = Pipe()
     with theirs:
-        _start(process)
+        process = _started(theirs.fileno())
     try:
         with ours:
+            with contextlib.suppress(OSError):
+                ours.send((replace(request, repeat=None), measure))
             return _follow(ours, observer, should_stop)
     except (EOFError, ConnectionError):
-        process.join()
+        process.wait()
         raise ProcessEnded(_end_of(process)) from None
     finally:
-        process.join()
+        process.wait()
 
 
-def _start(process: "BaseProcess") -> None:
+def _started(connection: int) -> "subprocess.Popen[bytes]":
     """Start a process that gets no SIGINT before it ignores them: its imports take a while."""
-    resource_tracker.ensure_running()  # it would unblock SIGINT
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        process.start()
+        return subprocess.Popen(  # noqa: S603 - this module, by this Python
+            [sys.executable, "-P", "-c", _PROGRAM, str(connection)],
+            pass_fds=[connection],
+        )
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -136,8 +135,8 @@ def _follow(ours: Connection, observer: Observer, should_stop: Callable[[], bool
                 raise ProcessEnded(message.message, hint=message.hint)
 
 
-def _end_of(process: "BaseProcess") -> str:
-    code = process.exitcode or 0
+def _end_of(process: "subprocess.Popen[bytes]") -> str:
+    code = process.returncode
     how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
     return f"the measuring process {how} and left no results"
 
@@ -155,10 +154,13 @@ class _Teller:
         self._connection.send(_Finished(point, results))
 
 
-def _measure_and_tell(connection: Connection, request: Request, measure: Measure) -> None:
+def main(descriptor: int) -> None:
+    """Measure what the process at the other end of a connection asks for, and tell it."""
     # Ctrl-C reaches the whole group of processes; the first one decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    connection = Connection(descriptor)
+    request, measure = connection.recv()
     try:
         # Also true once the other process has ended: then nobody waits for the rest.
         answer: Run | _Failed = measure(request, _Teller(connection), connection.poll)

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from isthmus.cli.stderr import say
 from isthmus.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from isthmus.fleet.asking import OfText
     from isthmus.fleet.collecting import Nodes
-    from isthmus.fleet.questions import OfText
-    from isthmus.fleet.workers import DaskWorkers
+    from isthmus.fleet.processes import Processes
+    from isthmus.fleet.workers import AskedWorkers
 
 WorkersOption = Annotated[
     int | None,
@@ -58,39 +60,54 @@ class Place:
     @contextmanager
     def nodes(self) -> "Iterator[tuple[Nodes, Mapping[str, str]]]":
         """Find the nodes, of which each does one thing at a time; with why hosts are missing."""
-        from isthmus.fleet.dask_nodes import DaskNodes, local_nodes, nodes_of
+        from isthmus.fleet.nodes import AskedNodes, nodes_of
 
-        if self.hosts is not None:
-            from isthmus.fleet.hosts import read_hosts
-            from isthmus.fleet.ssh_workers import ssh_workers
-
-            with ssh_workers(read_hosts(self.hosts), self.python, num_threads=1) as found:
-                yield DaskNodes(found.client, found.addresses), found.missing
+        if self.scheduler is not None:
+            with nodes_of(self.scheduler) as nodes:
+                yield nodes, {}
             return
-        with nodes_of(self.scheduler) if self.scheduler else local_nodes(self.workers) as nodes:
-            yield nodes, {}
+        with self._processes(1, restarted=False) as (asking, missing):
+            here = {name: name for name in asking.threads() if name not in missing}
+            yield AskedNodes(asking, here), missing
 
     @contextmanager
     def all_cores(
         self, function: "OfText", say: "Callable[[str], None]"
-    ) -> "Iterator[tuple[DaskWorkers, Mapping[str, str]]]":
+    ) -> "Iterator[tuple[AskedWorkers, Mapping[str, str]]]":
         """Find the workers, each on all of its cores, to call a function; with hosts missing."""
-        from isthmus.fleet.dask_clients import local_client, scheduler_client
-        from isthmus.fleet.workers import DaskWorkers
+        from isthmus.fleet.dask_asking import scheduler_workers
+        from isthmus.fleet.workers import AskedWorkers
 
-        if self.hosts is not None:
-            from isthmus.fleet.hosts import read_hosts
-            from isthmus.fleet.ssh_workers import ssh_workers
-
-            with ssh_workers(read_hosts(self.hosts), self.python) as found:
-                workers = DaskWorkers(
-                    found.client, function, say, names=found.names, refused=found.refused
-                )
-                yield workers, found.missing
+        if self.scheduler is not None:
+            with scheduler_workers(self.scheduler) as asking:
+                yield AskedWorkers(asking, function, say), {}
             return
-        wanted = self.scheduler
-        with scheduler_client(wanted) if wanted else local_client(self.workers) as client:
-            yield DaskWorkers(client, function, say), {}
+        # What a host's worker had is done by others: what ended it may still be so.
+        with self._processes(0, restarted=self.hosts is None) as (asking, missing):
+            refused = [name for name in missing if name in asking.threads()]
+            yield AskedWorkers(asking, function, say, refused=refused), missing
+
+    @contextmanager
+    def _processes(
+        self, num_threads: int, *, restarted: bool
+    ) -> "Iterator[tuple[Processes, Mapping[str, str]]]":
+        """Start workers here or on hosts, where they have so many threads; 0: all cores."""
+        from isthmus.fleet.hosts import node_of, read_hosts
+        from isthmus.fleet.introductions import introduced
+        from isthmus.fleet.processes import at_host, here, processes
+
+        if self.hosts is None:
+            names = [f"local-{index}" for index in range(self.workers)]
+            commands = {name: here(1) for name in (names if self.workers > 1 else ["local"])}
+        else:
+            commands = {
+                node_of(host): at_host(host, self.python, num_threads)
+                for host in read_hosts(self.hosts)
+            }
+        with processes(commands, restarted=restarted) as asking:
+            missing = dict(asking.missing())
+            _, refused = introduced(asking, {name: name for name in asking.threads()})
+            yield asking, missing | {name: str(error) for name, error in refused.items()}
 
 
 def place_of(
@@ -106,9 +123,9 @@ def place_of(
 
     Raises:
         UsageError: They contradict each other.
-        Unavailable: Dask isn't installed.
+        Unavailable: Dask isn't installed, which a scheduler needs.
     """
-    from isthmus.fleet.dask_clients import check_address, check_dask
+    from isthmus.fleet.dask_asking import check_address, check_dask
 
     given = [
         name
@@ -119,9 +136,11 @@ def place_of(
         raise UsageError(f"{given[0]} and {given[1]} are two places", hint="choose one of them")
     if python is not None and hosts is None:
         raise UsageError("--python is for --hosts", hint="--hosts hosts.txt --python PATH")
-    check_dask()
     if scheduler is not None:
+        check_dask()
         check_address(scheduler)
+        if scheduler.startswith("tcp:"):
+            say(f"{scheduler} isn't encrypted: every user of this machine can run programs on it")
     return Place(
         workers=workers or usual_workers,
         scheduler=scheduler,

@@ -19,6 +19,7 @@ from isthmus.doctor.check import Diagnosis
 from isthmus.errors import UsageError
 from isthmus.files.folder import make_folder
 from isthmus.files.whole import whole_file, write_whole
+from isthmus.fleet.asking import words_of
 from isthmus.fleet.attempt import Attempt, Outcome
 from isthmus.fleet.clocks import difference
 from isthmus.fleet.task import Answer, Answers, Task
@@ -162,7 +163,7 @@ class Collector:
         if asked is None:
             return
         if isinstance(answer, BaseException):
-            self._lost(asked, f"{type(answer).__name__}: {one_line(str(answer))}")
+            self._lost(asked, one_line(words_of(answer)))
         elif asked.task is None:
             self._diagnosed(asked.node, answer)
         else:
@@ -267,7 +268,7 @@ class Collector:
         self._end(asked, outcome, reason)
 
     def _lost(self, asked: _Asked, reason: str) -> None:
-        # What is said of a worker that is gone is Dask's affair.
+        # What is said of a worker that is gone says less.
         if self.nodes.is_lost(asked.node):
             self._end(asked, Outcome.WORKER_LOST, _GONE)
         else:

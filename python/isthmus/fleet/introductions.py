@@ -1,45 +1,41 @@
-"""Asks workers of Dask who they are, and refuses those of another version."""
+"""Asks workers who they are, and refuses those of another version."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 import isthmus
 from isthmus.errors import UsageError
-from isthmus.fleet import worker
+from isthmus.fleet.asking import Asking, words_of
 from isthmus.fleet.task import Introduction
 from isthmus.suggest import one_line
 
-if TYPE_CHECKING:
-    from distributed import Client
 
-
-def introductions(client: "Client", addresses: Sequence[str]) -> dict[str, Introduction]:
+def introductions(asking: Asking, addresses: Sequence[str]) -> dict[str, Introduction]:
     """
     Ask workers who they are.
 
     Args:
-        client: A client of their scheduler.
+        asking: Carries the questions.
         addresses: The workers.
 
     Raises:
         UsageError: One has another version of Isthmus, or none.
     """
-    found, refused = introduced(client, {where: where for where in addresses})
+    found, refused = introduced(asking, {where: where for where in addresses})
     for error in refused.values():
         raise error
     return found
 
 
 def introduced(
-    client: "Client", names: Mapping[str, str]
+    asking: Asking, names: Mapping[str, str]
 ) -> tuple[dict[str, Introduction], dict[str, UsageError]]:
     """
     Ask workers who they are, and say why some of them can't be used.
 
     Args:
-        client: A client of their scheduler.
+        asking: Carries the questions.
         names: What each worker is called in a message, by its address.
 
     Returns:
@@ -49,8 +45,7 @@ def introduced(
     refused: dict[str, UsageError] = {}
     if not names:
         return found, refused
-    answers = client.run(worker.introduce, "", workers=list(names), on_error="return")
-    for where, answer in answers.items():
+    for where, answer in asking.introductions(list(names)).items():
         try:
             found[where] = _introduction(names[where], answer)
         except UsageError as error:
@@ -61,7 +56,7 @@ def introduced(
 def _introduction(name: str, answer: object) -> Introduction:
     hint = "install the same version of isthmus on every node, in the workers' environment"
     if isinstance(answer, BaseException):
-        said = one_line(f"{type(answer).__name__}: {answer}")
+        said = one_line(words_of(answer))
         # What isthmus raises there crosses as another class.
         fails = "be reached" if isinstance(answer, OSError) else "run isthmus"
         raise UsageError(f"the worker at {name} can't {fails}: {said}", hint=hint)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from isthmus.errors import Error, UsageError
+from isthmus.fleet.asking import words_of
 from isthmus.fleet.waiting import Waiting
 from isthmus.spelling import counted
 from isthmus.suggest import one_line
@@ -222,7 +223,7 @@ class Spread:
 def _texts_of(answer: str | BaseException, number: int) -> list[str]:
     """Read the answers to some texts."""
     if isinstance(answer, BaseException):
-        raise UsageError(f"{type(answer).__name__}: {answer}")
+        raise UsageError(words_of(answer))
     try:
         found = json.loads(answer)
     except (ValueError, RecursionError):

@@ -1,5 +1,5 @@
 """
-What runs on a node, in a worker of Dask: it starts `isthmus` as a process and gives back its words.
+What runs on a node, in a worker: it starts `isthmus` as a process and gives back its words.
 
 The worker never opens the GPU: a measurement that crashes ends its own process, and no context of
 the worker takes memory. Each function takes and gives text.
@@ -33,7 +33,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 from isthmus.cli.startup import main
 sys.exit(main())
 """
-# Dask sets these for its own sake. They would change what allocations and threads cost.
+# Workers of Dask set these for their own sake. They would change what allocations and threads cost.
 _OF_DASK = ("MALLOC_TRIM_THRESHOLD_", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
@@ -131,7 +131,7 @@ def _run(arguments: Sequence[str], timeout_s: float) -> "subprocess.CompletedPro
     environment = {name: value for name, value in os.environ.items() if name not in _OF_DASK}
     try:
         return subprocess.run(  # noqa: S603 - this program, with arguments that `Task` allows
-            [sys.executable, "-c", _PROGRAM, str(os.getpid()), *arguments],
+            [sys.executable, "-P", "-c", _PROGRAM, str(os.getpid()), *arguments],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=timeout_s,

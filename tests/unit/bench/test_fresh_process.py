@@ -1,4 +1,4 @@
-import multiprocessing
+import os
 import signal
 import sys
 from pathlib import Path
@@ -10,9 +10,14 @@ from fakes.session import Watcher
 from isthmus.bench.fresh_process import ProcessEnded, measure_in_fresh_process
 from isthmus.bench.request import Request
 from isthmus.bench.tests.catalogue import TESTS
-from program import run_process
 
 REQUEST = Request(tests=TESTS[:2], repeat=3)
+FAKES = str(Path(measuring.__file__).parents[1])
+
+
+@pytest.fixture(autouse=True)
+def _found_by_children(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", FAKES)
 
 
 def never() -> bool:
@@ -50,23 +55,20 @@ def test_a_process_that_is_interrupted_before_it_measures_measures() -> None:
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
 
 
-def test_the_first_process_that_is_interrupted_before_it_measures_measures() -> None:
-    """Python starts a helper before the first one: this takes a process without a helper."""
-    outcome = run_process(
-        [sys.executable, "-c", "from fakes.measuring import measure_interrupted as f; print(f())"],
-        {"PYTHONPATH": str(Path(measuring.__file__).parents[1])},
-    )
-    assert (outcome.out, outcome.err) == ("2 tests\n", "")
-
-
 def test_a_process_that_is_killed_when_it_is_told_to_stop_is_an_error() -> None:
     with pytest.raises(ProcessEnded, match="was ended by SIGKILL and left no results"):
         measure_in_fresh_process(REQUEST, Watcher(), lambda: True, measuring.crash_when_told)
 
 
+def children() -> list[int]:
+    """Give the processes that this one has started and not waited for."""
+    threads = Path("/proc/self/task").iterdir()
+    return [int(pid) for one in threads for pid in (one / "children").read_text("ascii").split()]
+
+
 def when_it_has_ended() -> bool:
-    for process in multiprocessing.active_children():
-        process.join()
+    for process in children():
+        os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
     return True
 
 
@@ -83,6 +85,16 @@ def test_a_process_that_has_ended_before_it_is_told_to_stop_is_an_error() -> Non
 
 
 def test_no_process_is_left() -> None:
-    before = multiprocessing.active_children()
+    before = children()
     measure_in_fresh_process(REQUEST, Watcher(), never, measuring.measure_points)
-    assert multiprocessing.active_children() == before
+    assert children() == before
+
+
+def test_modules_of_the_current_folder_are_not_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("pickle", "multiprocessing", "signal", "isthmus"):
+        (tmp_path / f"{name}.py").write_text(f"open({name!r}, 'w')")
+    monkeypatch.chdir(tmp_path)
+    measure_in_fresh_process(REQUEST, Watcher(), never, measuring.measure_points)
+    assert {path.suffix for path in tmp_path.iterdir()} == {".py"}
