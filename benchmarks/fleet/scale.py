@@ -21,11 +21,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from isthmus.fleet.dask_nodes import DaskNodes, local_nodes
 from noise import healthy, read_noise
 
 from isthmus.cli.app import main as program
 from isthmus.fleet.collecting import Collector, Wish
-from isthmus.fleet.dask_nodes import DaskNodes, local_nodes
 from isthmus.fleet.task import Task
 from isthmus.json_text import json_text
 from isthmus.run.store import run_text

@@ -25,9 +25,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isthmus.fleet.dask_nodes import DaskNodes, local_nodes
+
 from isthmus.fleet.check import check_fleet
 from isthmus.fleet.collecting import Collector, Wish
-from isthmus.fleet.dask_nodes import DaskNodes, local_nodes
 from isthmus.fleet.health import Health, Patient
 from isthmus.fleet.measured import read_fleet
 from isthmus.fleet.task import Task

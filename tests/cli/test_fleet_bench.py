@@ -12,7 +12,7 @@ from isthmus.query.store import FOLDER
 from isthmus.run.folder import FileKind, files_of
 from program import PROGRAM, Invoke, interruptible
 
-pytest.importorskip("distributed", reason="isthmus[scale] is not installed")
+pytest.importorskip("duckdb", reason="isthmus[scale] is not installed")
 
 SHORT = ("fleet", "bench", "-t", "host_to_device_memcpy_ce", "--sizes", "4", "-d", "emulated")
 
@@ -81,10 +81,32 @@ def test_what_cannot_be_measured_is_refused_before_anything_starts(
     assert said in outcome.err
 
 
+@pytest.mark.native
+def test_a_scheduler_that_is_not_encrypted_is_named(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed", reason="isthmus[scale] is not installed")
+    monkeypatch.setattr("isthmus.fleet.dask_asking._CONNECT_S", 0.1)
+    outcome = invoke(*SHORT, "--scheduler", "tcp://127.0.0.1:1")
+    assert outcome.code == 2
+    assert "tcp://127.0.0.1:1 isn't encrypted: every user of this machine can run" in outcome.err
+
+
+def test_a_line_of_hosts_that_would_lead_out_of_the_folder_is_refused(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    (tmp_path / "hosts").write_text("n1\n..\n")
+    outcome = invoke(*SHORT, "--hosts", str(tmp_path / "hosts"), "-o", str(tmp_path / "f"))
+    assert outcome.code == 2
+    assert "line 2 of " in outcome.err
+    assert "is no host: '..'" in outcome.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["hosts"]
+
+
 def test_without_dask_the_error_names_the_extra(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    outcome = invoke(*SHORT)
+    outcome = invoke(*SHORT, "--scheduler", "tcp://127.0.0.1:1")
     assert outcome.code == 1
     assert "distributed is not installed (needs pip install 'isthmus[scale]')" in outcome.err

@@ -10,13 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from isthmus.cli import INTERRUPTED
-from isthmus.fleet import dask_clients
+from isthmus.fleet import dask_asking
 from isthmus.sim.paper.grid import grid_points
 from isthmus.sim.result import empty_result
 from isthmus.sim.sweep import columns_of
 from program import PROGRAM, Invoke, interruptible
 
-pytest.importorskip("distributed", reason="isthmus[scale] is not installed")
 pytestmark = pytest.mark.native
 
 AXES = ("-a", "workload=cp,bfs", "-a", "policy=ranges,tree", "-a", "link.bandwidth=16GB/s,32GB/s")
@@ -133,7 +132,8 @@ def test_what_cannot_be_swept_is_refused_and_leaves_nothing(
 def test_a_scheduler_that_does_not_answer_is_named_and_nothing_is_left(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dask_clients, "_CONNECT_S", 0.1)
+    pytest.importorskip("distributed", reason="isthmus[scale] is not installed")
+    monkeypatch.setattr(dask_asking, "_CONNECT_S", 0.1)
     file = tmp_path / "s.parquet"
     at = ("--scheduler", "tcp://127.0.0.1:1")
     outcome = invoke("fleet", "sweep", "cp", "-a", "seed=1", *at, "-o", str(file))

@@ -37,16 +37,23 @@ class _Answers:
                 os._exit(1)
 
 
-def _answer(question: dict[str, object], answers: _Answers) -> None:
-    number = question["question"]
+def answer(question: dict[str, object]) -> dict[str, object]:
+    """Call the function that a question names, and give its text, or that of its error."""
     module, _, function = str(question["function"]).partition(":")
     try:
-        answer = getattr(import_module(module), function)(question["text"])
+        return {"answer": str(getattr(import_module(module), function)(question["text"]))}
     except BaseException as error:  # noqa: BLE001 - whatever it is, it crosses as text
-        said = one_line(f"{type(error).__name__}: {error}")[:_MAX_REASON]
-        answers.say({"question": number, "error": said})
-    else:
-        answers.say({"question": number, "answer": str(answer)})
+        return {"error": one_line(f"{type(error).__name__}: {error}")[:_MAX_REASON]}
+
+
+def answer_text(text: str) -> str:
+    """Answer a question that is JSON, in JSON."""
+    return json.dumps(answer(json.loads(text)))
+
+
+def _answer_line(line: bytes, answers: _Answers) -> None:
+    question = json.loads(line)
+    answers.say({"question": question["question"], **answer(question)})
 
 
 def main() -> None:
@@ -57,7 +64,7 @@ def main() -> None:
     pool = ThreadPoolExecutor(num_threads)
     answers.say({"introduction": introduce(""), "threads": num_threads})
     for line in sys.stdin.buffer:
-        pool.submit(_answer, json.loads(line), answers)
+        pool.submit(_answer_line, line, answers)
     os._exit(0)
 
 

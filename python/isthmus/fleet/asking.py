@@ -1,8 +1,12 @@
 """Workers that can be asked, whatever carries the questions: `Asking`. Only text crosses."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
+from isthmus.suggest import one_line
+
+_MAX_REASON = 400
 OfText = Callable[[str], str]
 """A function of a module that the workers have, too: its name crosses, and not its code."""
 
@@ -35,3 +39,27 @@ def words_of(error: BaseException) -> str:
     if isinstance(error, WorkerError):
         return str(error)
     return f"{type(error).__name__}: {error}"
+
+
+def question_of(function: OfText, text: str) -> dict[str, str]:
+    """Write a question, for `isthmus.fleet.answering.answer`."""
+    return {"function": f"{function.__module__}:{function.__qualname__}", "text": text}
+
+
+def read_json(text: str | bytes) -> object:
+    """Read JSON; None if it isn't any."""
+    try:
+        found: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
+def answer_in(message: object) -> str | WorkerError | None:
+    """Read what `isthmus.fleet.answering.answer` gave; None if it is something else."""
+    match message:
+        case {"answer": str(text)}:
+            return text
+        case {"error": str(text)}:
+            return WorkerError(one_line(text)[:_MAX_REASON])
+    return None

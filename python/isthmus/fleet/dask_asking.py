@@ -1,6 +1,7 @@
 """Workers of a scheduler of Dask. Only text crosses the network, beside names of functions."""
 
 import ipaddress
+import json
 import logging
 import queue
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,10 +9,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from isthmus.errors import UsageError
+from isthmus.errors import Error, UsageError
 from isthmus.extras import packages_for
 from isthmus.fleet import worker
-from isthmus.fleet.asking import OfText, WorkerError
+from isthmus.fleet.answering import answer_text
+from isthmus.fleet.asking import OfText, WorkerError, answer_in, question_of, read_json
 from isthmus.fleet.unpickling import RefusedPickleError, nothing_unpickled
 from isthmus.suggest import one_line
 
@@ -60,8 +62,8 @@ class DaskAsking:
         self._last += 1
         question = self._last
         future = self._client.submit(
-            function,
-            text,
+            answer_text,
+            json.dumps(question_of(function, text)),
             workers=[address],
             allow_other_workers=False,
             pure=False,
@@ -92,9 +94,13 @@ class DaskAsking:
         if future is None:
             return RuntimeError("nobody waits for this answer")
         try:
-            return _readable(future.result(timeout=_FETCH_S))
+            found = _readable(future.result(timeout=_FETCH_S))
         except Exception as error:  # noqa: BLE001 - whatever it is, it is this worker's answer
-            return _readable(error)
+            found = _readable(error)
+        if isinstance(found, BaseException):
+            return found
+        answer = answer_in(read_json(found))
+        return WorkerError("what came back is no answer") if answer is None else answer
 
 
 def _readable(answer: object) -> str | BaseException:
@@ -104,8 +110,8 @@ def _readable(answer: object) -> str | BaseException:
     if isinstance(answer, RefusedPickleError):
         return WorkerError(str(answer))
     if any(isinstance(one, bytes) for one in answer.args):
-        # Dask makes it of an error whose pickle was refused.
-        return WorkerError("an error that can't be read as text")
+        # Dask makes it of an error whose pickle was refused, as it is of most.
+        return WorkerError("an error, and its log has it")
     return answer
 
 
@@ -120,6 +126,7 @@ def scheduler_workers(address: str) -> Iterator[DaskAsking]:
     Raises:
         Unavailable: Dask isn't installed.
         UsageError: The address isn't one, or its traffic wouldn't be encrypted; or nobody answers.
+        Error: What came back could have run code here, and the connection has ended.
     """
     check_dask()
     check_address(address)
@@ -134,8 +141,15 @@ def scheduler_workers(address: str) -> Iterator[DaskAsking]:
                 hint="`dask scheduler` starts one and prints its address"
                 + (_NEEDS_TLS if address.startswith("tls:") else ""),
             ) from None
-        with client:
-            yield DaskAsking(client)
+        try:
+            with client:
+                yield DaskAsking(client)
+        except RefusedPickleError as cause:
+            # It has ended the client's connection.
+            raise Error(
+                f"lost the scheduler at {address}: {cause}",
+                hint="one of its workers isn't isthmus, or is hostile",
+            ) from None
 
 
 @contextmanager

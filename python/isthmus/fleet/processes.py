@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import IO
 
 from isthmus.errors import UsageError
-from isthmus.fleet.asking import OfText, WorkerError
+from isthmus.fleet.asking import OfText, WorkerError, answer_in, question_of, read_json
 from isthmus.suggest import one_line
 
 _JOIN_S = 60.0
@@ -27,6 +27,7 @@ _CHUNK_BYTES = 1 << 20
 # A run of all tests has some MB.
 _MAX_ANSWER_BYTES = 64 << 20
 _MAX_SAID_BYTES = 1 << 16
+_MAX_THREADS = 4096
 _ANSWERING = ("-P", "-m", "isthmus.fleet.answering")
 _SSH = (
     *("ssh", "-T", "-o", "BatchMode=yes", "-o", "ClearAllForwardings=yes"),
@@ -123,8 +124,7 @@ class Processes:
             self._answers.append((self._last, WorkerError("the worker is gone")))
             return self._last
         self._asked[self._last] = address
-        name = f"{function.__module__}:{function.__qualname__}"
-        worker.say({"question": self._last, "function": name, "text": text})
+        worker.say({"question": self._last, **question_of(function, text)})
         return self._last
 
     def answers(self, timeout_s: float) -> Iterable[tuple[int, str | BaseException]]:
@@ -295,17 +295,13 @@ class _Worker:
             self._refuse("what came back is too long")
 
     def _understand(self, line: bytes) -> None:
-        try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
-            message = None
+        message = read_json(line)
+        answer = answer_in(message)
         match message:
-            case {"question": int(number), "answer": str(answer)} if self.introduction:
+            case {"question": int(number)} if self.introduction and answer is not None:
                 self._arrived(self._name, number, answer)
-            case {"question": int(number), "error": str(error)} if self.introduction:
-                self._arrived(self._name, number, WorkerError(one_line(error)[:_MAX_REASON]))
             case {"introduction": str(said), "threads": int(number)} if not self.introduction:
-                self.introduction, self.num_threads = said, max(1, min(number, 4096))
+                self.introduction, self.num_threads = said, max(1, min(number, _MAX_THREADS))
             case _ if self.introduction:
                 self._refuse("what came back is no answer")
             # Before, it is what the shell of a host says to everyone who comes.

@@ -15,7 +15,7 @@ from functools import cache
 # A hook stays as long as the process: it counts how often it is wanted.
 _wanted = 0
 _lock = threading.Lock()
-_TEXT = {"str"}
+_TEXT = {"str", "bytes"}
 
 
 class RefusedPickleError(AttributeError):
@@ -24,7 +24,7 @@ class RefusedPickleError(AttributeError):
 
 @contextmanager
 def nothing_unpickled() -> Iterator[None]:
-    """Refuse, in all threads, pickles that name anything but `str` and Python's own errors."""
+    """Refuse, in all threads, pickles that name anything but text and Python's own errors."""
     global _wanted  # noqa: PLW0603 - a hook is the process's
     _hooked()
     with _lock:

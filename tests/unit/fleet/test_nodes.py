@@ -1,4 +1,4 @@
-"""Workers of Dask on this machine. Each test that starts some takes seconds."""
+"""Nodes: processes on this machine, hosts behind a fake `ssh`, workers of a scheduler."""
 
 import os
 import signal
@@ -8,19 +8,18 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("distributed", reason="isthmus[scale] is not installed")
-
+from isthmus.cli.fleet_places import Place
 from isthmus.errors import Unavailable, UsageError
-from isthmus.fleet import dask_clients
+from isthmus.fleet import dask_asking
 from isthmus.fleet.attempt import Outcome, read_attempt
 from isthmus.fleet.check import check_fleet
 from isthmus.fleet.collecting import Collector, Wish
-from isthmus.fleet.dask_clients import check_address
-from isthmus.fleet.dask_nodes import DaskNodes, local_nodes, nodes_of
+from isthmus.fleet.dask_asking import check_address
 from isthmus.fleet.health import Verdict
 from isthmus.fleet.introductions import introductions
 from isthmus.fleet.measured import read_fleet
-from isthmus.fleet.ssh_workers import ssh_workers
+from isthmus.fleet.nodes import AskedNodes, nodes_of
+from isthmus.fleet.processes import here, processes
 from isthmus.fleet.task import Introduction, Task
 from isthmus.run.folder import FileKind, files_of
 
@@ -39,10 +38,14 @@ exec sh -c "exec $3"
 """
 
 
+def places(workers: int = 1, hosts: Path | None = None) -> Place:
+    return Place(workers=workers, scheduler=None, hosts=hosts, python=sys.executable)
+
+
 class KillsAWorker:
     """Nodes of which one's worker is killed as soon as it was asked to measure."""
 
-    def __init__(self, nodes: DaskNodes, victim: str, process: int) -> None:
+    def __init__(self, nodes: AskedNodes, victim: str, process: int) -> None:
         self._nodes, self._victim, self._process = nodes, victim, process
 
     def names(self) -> Sequence[str]:
@@ -67,9 +70,9 @@ class KillsAWorker:
 @pytest.mark.long
 @pytest.mark.native
 def test_a_worker_that_is_killed_is_a_result_and_the_other_goes_on(tmp_path: Path) -> None:
-    with local_nodes(2) as nodes:
-        processes = nodes._client.run(os.getpid)  # noqa: SLF001 - to kill one
-        victim = processes[nodes._addresses["local-0"]]  # noqa: SLF001
+    with processes({f"local-{index}": here(1) for index in range(2)}) as asking:
+        nodes = AskedNodes(asking, {name: name for name in asking.threads()})
+        victim = asking.processes()["local-0"]
         Collector(
             nodes=KillsAWorker(nodes, "local-0", victim),
             folder=tmp_path,
@@ -83,29 +86,28 @@ def test_a_worker_that_is_killed_is_a_result_and_the_other_goes_on(tmp_path: Pat
     assert read_attempt(attempt).outcome == Outcome.WORKER_LOST
 
 
-def listening(process: int) -> set[str]:
-    """Give the addresses on which a process listens by IPv4, as the kernel writes them."""
+def sockets(process: int) -> set[str]:
     fds = Path(f"/proc/{process}/fd").iterdir()
-    own = {str(fd.readlink()) for fd in fds if fd.is_symlink()}
-    rows = [row.split() for row in Path("/proc/net/tcp").read_text("ascii").splitlines()[1:]]
-    # The fourth field is the state, 0A of which is LISTEN; the tenth is the socket's number.
-    return {row[1].split(":")[0] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in own}
+    # The folder's own is closed by now.
+    files = {os.readlink(fd) for fd in fds if os.path.lexists(fd)}
+    return {file for file in files if file.startswith("socket:")}
 
 
 @pytest.mark.native
-def test_schedulers_and_workers_listen_on_loopback_alone() -> None:
-    with local_nodes(1) as nodes:
-        (worker,) = nodes._client.run(os.getpid).values()  # noqa: SLF001 - to look at it
-        found = listening(os.getpid()) | listening(worker)
-    assert found == {"0100007F"}
+def test_workers_have_no_socket_that_anybody_could_reach() -> None:
+    before = sockets(os.getpid())
+    with processes({"local": here(1)}) as asking:
+        (worker,) = asking.processes().values()
+        assert sockets(worker) == set()
+        assert sockets(os.getpid()) == before
 
 
-class OddNodes(DaskNodes):
+class OddNodes(AskedNodes):
     """Nodes that one worker plays, of which some have another emulated device."""
 
-    def __init__(self, nodes: DaskNodes, devices: dict[str, str]) -> None:
-        (address,) = nodes._addresses.values()  # noqa: SLF001 - to play many nodes
-        super().__init__(nodes._client, dict.fromkeys(devices, address))  # noqa: SLF001
+    def __init__(self, nodes: AskedNodes, devices: dict[str, str]) -> None:
+        (address,) = nodes.names()
+        super().__init__(nodes._asking, dict.fromkeys(devices, address))  # noqa: SLF001
         self._devices = devices
 
     def called(self, node: str, function: str, text: str) -> tuple[Callable[[str], str], str]:
@@ -124,7 +126,8 @@ def test_a_gpu_that_vanishes_is_wrong_and_a_driver_without_one_is_a_dead_node(
     devices = {f"n{index}": "emulated" for index in range(4)}
     devices |= {"n4": "emulated:vanishing", "n5": "emulated:no-gpu"}
     long = TASK.model_copy(update={"sizes": "4,64,1KiB,64KiB"})
-    with local_nodes(1) as nodes:
+    with places().nodes() as (nodes, _):
+        assert isinstance(nodes, AskedNodes)
         Collector(
             nodes=OddNodes(nodes, devices),
             folder=tmp_path,
@@ -151,13 +154,15 @@ def test_hosts_are_reached_by_ssh_and_one_that_is_not_is_a_result(
     ssh.write_text(_SSH)
     ssh.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    with ssh_workers(["user@good", "bad"], sys.executable) as found:
-        assert list(found.addresses) == ["good"]
-        assert dict(found.missing) == {
+    hosts = tmp_path / "hosts"
+    hosts.write_text("user@good\nbad\n")
+    with places(hosts=hosts).nodes() as (nodes, missing):
+        assert list(nodes.names()) == ["good"]
+        assert dict(missing) == {
             "bad": "ssh ended with exit code 255: ssh: connect to host bad: Connection refused"
         }
         Collector(
-            nodes=DaskNodes(found.client, found.addresses),
+            nodes=nodes,
             folder=tmp_path / "fleet",
             wish=Wish(task=TASK, repeats=1),
             say=lambda _: None,
@@ -191,7 +196,8 @@ def test_an_address_that_others_could_read_is_refused(address: str, said: str) -
 def test_a_scheduler_that_does_not_answer_is_a_clear_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(dask_clients, "_CONNECT_S", 0.1)
+    pytest.importorskip("distributed", reason="isthmus[scale] is not installed")
+    monkeypatch.setattr(dask_asking, "_CONNECT_S", 0.1)
     with (
         pytest.raises(UsageError, match=r"no scheduler answers at tcp://127.0.0.1:1"),
         nodes_of("tcp://127.0.0.1:1"),
@@ -200,13 +206,13 @@ def test_a_scheduler_that_does_not_answer_is_a_clear_error(
 
 
 class Answering:
-    """A client whose workers give one answer."""
+    """Workers that introduce themselves in one way."""
 
-    def __init__(self, answer: object) -> None:
+    def __init__(self, answer: str | BaseException) -> None:
         self._answer = answer
 
-    def run(self, *_: object, **__: object) -> dict[str, object]:
-        return {"tcp://127.0.0.1:5": self._answer}
+    def introductions(self, addresses: Sequence[str]) -> dict[str, str | BaseException]:
+        return dict.fromkeys(addresses, self._answer)
 
 
 @pytest.mark.parametrize(
@@ -221,12 +227,14 @@ class Answering:
         ("{", "has another isthmus"),
     ],
 )
-def test_workers_of_another_version_are_refused_and_named(answer: object, said: str) -> None:
+def test_workers_of_another_version_are_refused_and_named(
+    answer: str | BaseException, said: str
+) -> None:
     with pytest.raises(UsageError, match=said):
-        introductions(Answering(answer), ["tcp://127.0.0.1:5"])
+        introductions(Answering(answer), ["tcp://127.0.0.1:5"])  # type: ignore[arg-type]  # a part
 
 
 def test_without_dask_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(Unavailable, match=r"pip install 'isthmus\[scale\]'"):
-        dask_clients.check_dask()
+        dask_asking.check_dask()
