@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import IO
 
 from isthmus.errors import UsageError
@@ -236,7 +237,7 @@ class _Worker:
             self._read_errors()
         lines = self._said.decode(errors="replace").split("\n")
         last = next((line for line in reversed(lines) if line.strip()), "nothing was said")
-        program = os.path.basename(self.command[0])
+        program = Path(self.command[0]).name
         code = self._process.returncode
         return f"{program} ended with exit code {code}: {one_line(last.strip())[:_MAX_REASON]}"
 

@@ -89,7 +89,7 @@ def test_a_worker_that_is_killed_is_a_result_and_the_other_goes_on(tmp_path: Pat
 def sockets(process: int) -> set[str]:
     fds = Path(f"/proc/{process}/fd").iterdir()
     # The folder's own is closed by now.
-    files = {os.readlink(fd) for fd in fds if os.path.lexists(fd)}
+    files = {str(fd.readlink()) for fd in fds if os.path.lexists(fd)}
     return {file for file in files if file.startswith("socket:")}
 
 

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
@@ -136,12 +137,11 @@ def test_a_worker_ends_with_the_one_who_asks() -> None:
 
 
 def test_modules_of_the_current_folder_are_not_imported(
-    tmp_path: object, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(str(tmp_path))
+    monkeypatch.chdir(tmp_path)
     for name in ("json", "concurrent", "isthmus"):
-        with open(f"{name}.py", "w") as file:
-            file.write("raise SystemExit(7)")
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(7)")
     with processes({"local": here(1)}) as asking:
         assert asking.threads() == {"local": 1}
         asking.ask("local", worker.diagnose, "")

@@ -75,7 +75,7 @@ with distributed.LocalCluster(
         pytest.param("answer", "fail", "no text: it names posix.system", marks=pytest.mark.long),
         pytest.param("fail", "fail", "its log has it", marks=pytest.mark.long),
         ("worker.introduce", "answer", "failed: what came back is no text: it names posix.system"),
-        ("worker.introduce", "fail", "failed: an error that its log has it"),
+        ("worker.introduce", "fail", "failed: an error, and its log has it"),
     ],
 )
 def test_a_hostile_worker_of_a_scheduler_runs_nothing_here(

@@ -98,10 +98,11 @@ def test_workers_are_killed_and_the_file_has_the_same_bytes(
     assert there.read_bytes() == one.read_bytes()
 
 
-class Joining:
+class Joining(Processes):
     """A worker, which another one joins later."""
 
     def __init__(self, version: str) -> None:
+        super().__init__(restarted=False)
         self._versions = {"a": isthmus.__version__, "b": version}
         self.here = {"a": 2}
         self.asked = 0
@@ -117,15 +118,6 @@ class Joining:
             ).model_dump_json()
             for where in addresses
         }
-
-    def ask(self, address: str, function: Callable[[str], str], text: str) -> int:
-        raise AssertionError
-
-    def answers(self, timeout_s: float) -> Sequence[tuple[int, str]]:
-        raise AssertionError
-
-    def forget(self, question: int) -> None:
-        raise AssertionError
 
 
 def test_a_worker_that_joins_later_is_used_and_asked_once_who_it_is() -> None:
