@@ -4,13 +4,14 @@ import csv
 import io
 import json
 import re
+import subprocess
 from collections.abc import Callable
-from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from isthmus.bench import fresh_process
 from isthmus.bench.tests.catalogue import BY_NAME
 from isthmus.report.formats.nvbandwidth_tests import NVBANDWIDTH_TESTS
 from isthmus.run.model import Run
@@ -278,15 +279,15 @@ def test_repeat_measures_in_fresh_processes_and_keeps_what_each_has_found(invoke
 def test_a_process_that_is_killed_costs_its_own_results_and_is_no_interruption(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch, saved_runs: Callable[[], list[Path]]
 ) -> None:
-    start, started = SpawnProcess.start, list[SpawnProcess]()
+    start, started = fresh_process._started, list[subprocess.Popen[bytes]]()  # noqa: SLF001
 
-    def start_and_kill_the_third(process: SpawnProcess) -> None:
-        start(process)
-        started.append(process)
+    def start_and_kill_the_third(connection: int) -> subprocess.Popen[bytes]:
+        started.append(start(connection))
         if len(started) == 3:
-            process.kill()
+            started[-1].kill()
+        return started[-1]
 
-    monkeypatch.setattr(SpawnProcess, "start", start_and_kill_the_third)
+    monkeypatch.setattr(fresh_process, "_started", start_and_kill_the_third)
     outcome = invoke(*ONE, "--repeat", "3", "-j")
     assert outcome.code == 1
     said = " ".join(outcome.err.split())

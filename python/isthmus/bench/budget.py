@@ -2,8 +2,10 @@
 
 import time
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 
 from isthmus.bench.plan import Point
+from isthmus.bench.tests.bench_test import Suite
 
 _MIN_SHARE_S = 0.01
 # Parts of the reserve: the time between the budget's end and the last moment.
@@ -40,6 +42,8 @@ class Budget:
         self._seconds = seconds
         self._latest_s = latest_s
         self._weight = self._weight_left = sum(point.weight for point in points)
+        first = list(takewhile(lambda point: point.test.suite != Suite.MULTI, points))
+        self._num_first, self._weight_first = len(first), sum(point.weight for point in first)
         self._ends = _ends_of_tests(points)
         self._first_of_suites = _first_of_suites(points)
         self._index = 0
@@ -52,11 +56,12 @@ class Budget:
             Seconds, more than 0. None if there is no time for it: the last moment has passed, or
             the run is behind its plan. If half of the reserve is used up, points are left out of
             the middle of every test; if all of it is, all but the first of every suite are. So
-            the last tests aren't left out as a whole.
+            the last tests aren't left out as a whole. A point that weighs nothing takes no time.
+            Points before those of several GPUs are left out as if there were one GPU.
         """
         own, index = point.weight, self._index
         used = self._used_reserve()
-        behind = (
+        behind = own > 0 and (
             self.is_over()
             or (used > _SOME and index not in self._ends)
             or (used > _ALL and index not in self._first_of_suites)
@@ -73,9 +78,10 @@ class Budget:
 
     def _used_reserve(self) -> float:
         """Give the part of the reserve that the points so far took beyond their own parts."""
-        if self._latest_s is None or self._weight <= 0:
+        whole = self._weight_first if self._index < self._num_first else self._weight
+        if self._latest_s is None or whole <= 0:
             return 0.0
-        planned_s = self._seconds * (1 - self._weight_left / self._weight)
+        planned_s = self._seconds * (self._weight - self._weight_left) / whole
         reserve_s = max(self._latest_s - self._seconds, _MIN_SHARE_S)
         return (self._elapsed() - planned_s) / reserve_s
 

@@ -1,8 +1,12 @@
 import pytest
 
 from isthmus.bench.budget import Budget
-from isthmus.bench.plan import Point
-from isthmus.bench.tests.catalogue import BY_NAME
+from isthmus.bench.demand import Demand, Limits
+from isthmus.bench.metrics import Metric
+from isthmus.bench.plan import Point, plan_points
+from isthmus.bench.selection import select_tests
+from isthmus.bench.tests.catalogue import BY_NAME, Suite
+from isthmus.bench.time_limits import QUICK
 
 TEST = BY_NAME["host_to_device_memcpy_ce"]
 POINTS = [Point(TEST, 4), Point(TEST, 1 << 20), Point(TEST, 1 << 30)]
@@ -103,3 +107,52 @@ def test_after_the_last_moment_nothing_begins() -> None:
 def test_without_a_last_moment_every_point_is_measured_however_late() -> None:
     clock = Clock()
     assert all(after(clock, Budget(20.0, SWEEP, clock), 1000.0))
+
+
+def quick_run(num_gpus: int, overhead_s: float) -> tuple[list[tuple[Point, bool]], float]:
+    """
+    Play a quick run in which every sampling takes its time, and each point so much more.
+
+    Returns:
+        The points, each with whether there was time for it; and when the last one ended.
+    """
+    limits = Limits(device_bytes=1 << 36, host_bytes=1 << 36, num_cores=16, num_gpus=num_gpus)
+    points = plan_points(select_tests(), Demand(limits=limits, quick=True)).points
+    clock = Clock()
+    budget = Budget(QUICK.budget_s, points, clock, latest_s=QUICK.latest_s)
+    found = []
+    for point in points:
+        share_s = budget.share(point)
+        found.append((point, share_s is not None))
+        if share_s is not None and point.weight > 0:
+            rule = point.test.stopping(point.size_bytes, point.variation, share_s, emulated=False)
+            # Of several GPUs, what is measured under load is measured alone before.
+            under_load = point.test.suite == Suite.MULTI and Metric.ALONE in point.metrics
+            clock.now += overhead_s + (3 * rule.max_seconds if under_load else share_s)
+    return found, clock.now - 100.0
+
+
+def test_a_quick_run_of_two_gpus_measures_every_point_of_theirs_within_its_time() -> None:
+    _, seconds = quick_run(2, overhead_s=0.0)
+    assert seconds == pytest.approx(QUICK.budget_s)
+    found, seconds = quick_run(2, overhead_s=0.01)
+    assert [point.label for point, measured in found if not measured] == []
+    assert seconds < QUICK.latest_s
+
+
+@pytest.mark.parametrize("overhead_s", [0.01, 0.02, 0.03])
+def test_a_quick_run_of_two_gpus_has_what_one_of_one_gpu_has(overhead_s: float) -> None:
+    one, two = (
+        {
+            (point.test.name, point.size_bytes, point.variation)
+            for point, measured in quick_run(num_gpus, overhead_s)[0]
+            if measured and point.test.suite != Suite.MULTI
+        }
+        for num_gpus in (1, 2)
+    )
+    assert one <= two
+
+
+def test_what_several_gpus_need_is_refused_on_one_for_want_of_them_and_not_of_time() -> None:
+    found, _ = quick_run(1, overhead_s=0.2)
+    assert all(measured for point, measured in found if point.test.suite == Suite.MULTI)

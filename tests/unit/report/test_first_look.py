@@ -143,7 +143,7 @@ def test_what_was_waived_for_one_reason_is_one_line_with_a_count() -> None:
     run = quick_run()
     waived = [line for line in as_text(run).splitlines() if REASON in line]
     count = sum(result.reason == REASON for result in run.results)
-    assert waived == [f"waived, {count} results of suites multi, alloc: {REASON}"]
+    assert waived == [f"waived, {count} results of suites alloc, multi: {REASON}"]
     in_full = [line for line in as_text(run, verbose=True).splitlines() if REASON in line]
     assert len(in_full) == 1
 

@@ -61,13 +61,14 @@ TESTS: tuple[BenchTest, ...] = (
     *OVERLAP_TESTS,
     *WINDOW_TESTS,
     *NUMA_TESTS,
-    *MULTI_TESTS,
     *HOST_TESTS,
-    # Last, because they take longest on machines that others use too: if a run has no time left,
+    # Late, because they take longest on machines that others use too: if a run has no time left,
     # it waives the largest of these, and not a whole suite.
     *ALLOC_TESTS,
     *LIFE_TESTS,
     *PINNED_VS_PAGEABLE_TESTS,
     *PAGING_TESTS,
+    # Last: with several GPUs a run has all that it has with one, however long these take.
+    *MULTI_TESTS,
 )
 BY_NAME = {test.name: test for test in TESTS}

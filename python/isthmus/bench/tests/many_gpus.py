@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from isthmus.bench.metrics import Metric
+from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests.bench_test import BenchTest, Variation
 
 NUM_GPUS = "gpus"
@@ -46,7 +47,18 @@ class ManyGpusTest(BenchTest):
         return True
 
     def weight(self, size_bytes: int, variation: Variation) -> float:
-        """Give waived points no weight; under load two metrics are sampled, one of them twice."""
+        """Give waived points no weight."""
         if dict(variation.axes).get(NUM_GPUS) == 1:
             return 0.0
-        return 3.0 * super().weight(size_bytes, variation)
+        return self._num_samplings(variation) * super().weight(size_bytes, variation)
+
+    def stopping(
+        self, size_bytes: int, variation: Variation, share_s: float, *, emulated: bool
+    ) -> StoppingRule:
+        """Divide the share: each metric is sampled by itself."""
+        own_s = share_s / self._num_samplings(variation)
+        return super().stopping(size_bytes, variation, own_s, emulated=emulated)
+
+    def _num_samplings(self, variation: Variation) -> int:
+        """Under load two metrics are sampled, one of them twice."""
+        return 3 if Metric.ALONE in self.metrics_in(variation) else 1
