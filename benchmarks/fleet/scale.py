@@ -3,10 +3,10 @@ How long it takes to collect and to judge fleets of 10, 100 and 1,000 simulated 
 
     python benchmarks/fleet/scale.py --out benchmarks/fleet/scale.json
 
-Each node is asked for its diagnosis and for one run, through Dask, by the code of `isthmus fleet
-bench`. Two worker processes on this machine play all nodes: where a node would run `isthmus`, they
-read a file that was made before. A run has as many results as a quick one. Then `isthmus fleet
-check` reads the folder, in a process of its own.
+Each node is asked for its diagnosis and for one run by the code of `isthmus fleet bench`. Two
+worker processes on this machine play all nodes: where a node would run `isthmus`, they read a file
+that was made before. A run has as many results as a quick one. Then `isthmus fleet check` reads the
+folder, in a process of its own.
 """
 
 import argparse
@@ -21,11 +21,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from isthmus.fleet.dask_nodes import DaskNodes, local_nodes
+import scale
 from noise import healthy, read_noise
 
 from isthmus.cli.app import main as program
 from isthmus.fleet.collecting import Collector, Wish
+from isthmus.fleet.nodes import AskedNodes
+from isthmus.fleet.processes import Processes, here, processes
 from isthmus.fleet.task import Task
 from isthmus.json_text import json_text
 from isthmus.run.store import run_text
@@ -76,14 +78,14 @@ def diagnosed(text: str) -> str:
     return text
 
 
-class PlayedNodes(DaskNodes):
+class PlayedNodes(AskedNodes):
     """Many nodes that a few workers play."""
 
-    def __init__(self, nodes: DaskNodes, names: list[str], folder: Path) -> None:
+    def __init__(self, asking: Processes, names: list[str], folder: Path) -> None:
         """Spread the nodes over the workers."""
-        workers = sorted(nodes._client.nthreads())  # noqa: SLF001 - to play many nodes
+        workers = sorted(asking.threads())
         super().__init__(
-            nodes._client,  # noqa: SLF001
+            asking,
             {name: workers[index % len(workers)] for index, name in enumerate(names)},
         )
         self._folder = folder
@@ -92,8 +94,8 @@ class PlayedNodes(DaskNodes):
         """Replace what would start a process."""
         del text
         if function == "measure":
-            return played, str(self._folder / f"{node}.json")
-        return diagnosed, json.dumps(_DIAGNOSIS)
+            return scale.played, str(self._folder / f"{node}.json")
+        return scale.diagnosed, json.dumps(_DIAGNOSIS)
 
 
 def measure(number: int) -> dict[str, Any]:
@@ -103,19 +105,23 @@ def measure(number: int) -> dict[str, Any]:
         made.mkdir()
         size = subprocess_size(made, number)
         began = time.monotonic()
-        with local_nodes(_WORKERS) as nodes:
+        # Workers find this script's functions by its name.
+        os.environ["PYTHONPATH"] = str(Path(__file__).parent)
+        with processes({f"local-{index}": here(1) for index in range(_WORKERS)}) as asking:
             ready = time.monotonic()
             names = sorted(file.stem for file in made.iterdir())
             task = Task(suites=[], tests=[], devices=[], timeout_s=60)
             collected = Collector(
-                nodes=PlayedNodes(nodes, names, made),
+                nodes=PlayedNodes(asking, names, made),
                 folder=fleet,
                 wish=Wish(task=task, repeats=1),
                 say=lambda _: None,
             ).collect()
             assert collected.runs == number  # noqa: S101 - or the figures mean nothing
             kept = time.monotonic()
-            used = list(nodes._client.run(usage).values())  # noqa: SLF001
+            for worker in asking.threads():
+                asking.ask(worker, scale.used, "")
+            used = [json.loads(str(answer)) for _, answer in all_answers(asking, _WORKERS)]
         begun_check = time.monotonic()
         done = subprocess.run(  # noqa: S603 - this script
             [sys.executable, __file__, "--check", str(fleet)],
@@ -164,6 +170,20 @@ def usage() -> tuple[float, int]:
     status = Path("/proc/self/status").read_text("utf-8")
     peak = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
     return round(found.ru_utime + found.ru_stime, 2), int(peak.split()[1]) * 1024
+
+
+def used(text: str) -> str:
+    """Give what a worker has used, as JSON."""
+    del text
+    return json.dumps(usage())
+
+
+def all_answers(asking: Processes, number: int) -> list[tuple[int, object]]:
+    """Wait for so many answers."""
+    found: list[tuple[int, object]] = []
+    while len(found) < number:
+        found += asking.answers(1.0)
+    return found
 
 
 def main() -> None:

@@ -23,20 +23,19 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from isthmus.fleet.dask_nodes import DaskNodes, local_nodes
+import workers
 
 from isthmus.fleet.check import check_fleet
 from isthmus.fleet.collecting import Collector, Wish
 from isthmus.fleet.health import Health, Patient
 from isthmus.fleet.measured import read_fleet
+from isthmus.fleet.nodes import AskedNodes
+from isthmus.fleet.processes import Processes, here, processes
 from isthmus.fleet.task import Task
 from isthmus.json_text import json_text
 from isthmus.run.folder import files_of
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 _WORKERS = 16
 _AT_A_TIME = 2
@@ -83,18 +82,17 @@ def in_turn(text: str) -> str:
         return measure(asked["task"])
 
 
-class BadNodes(DaskNodes):
+class BadNodes(AskedNodes):
     """Workers of which some are bad."""
 
     def __init__(
-        self, client: "Client", addresses: dict[str, str], bad: dict[str, str], folder: Path
+        self, asking: Processes, names: list[str], bad: dict[str, str], folder: Path
     ) -> None:
-        """Take the workers at these addresses; `bad` says what is done to a node."""
-        super().__init__(client, addresses)
+        """Take these workers; `bad` says what is done to a node."""
+        super().__init__(asking, {name: name for name in names})
         self._bad = bad
         self._turns = {
-            name: str(folder / f".turn-{index % _AT_A_TIME}")
-            for index, name in enumerate(addresses)
+            name: str(folder / f".turn-{index % _AT_A_TIME}") for index, name in enumerate(names)
         }
 
     def called(self, node: str, function: str, text: str) -> tuple[Callable[[str], str], str]:
@@ -107,23 +105,18 @@ class BadNodes(DaskNodes):
             task["devices"] = [kind]
         turn = None if kind == _KILLED else self._turns[node]
         asked = {"turn": turn, "task": json.dumps(task)}
-        return in_turn, json.dumps(asked)
+        return workers.in_turn, json.dumps(asked)
 
 
-def addresses_of(client: "Client") -> dict[str, str]:
-    """Name the workers, once all are there: one that was killed is started again."""
-    client.wait_for_workers(_WORKERS, timeout=120)
-    return {f"local-{index:02}": where for index, where in enumerate(sorted(client.nthreads()))}
-
-
-def measure(client: "Client", seed: int) -> dict[str, Any]:
+def measure(seed: int) -> dict[str, Any]:
     """Measure one fleet, judge it, and say what was found."""
     chance = random.Random(seed)  # noqa: S311 - no secret
-    addresses = addresses_of(client)
+    names = [f"local-{index:02}" for index in range(_WORKERS)]
     kinds = ["emulated:half-link", "emulated:vanishing", chance.choice(_DEAD)]
-    bad = dict(zip(chance.sample(sorted(addresses), len(kinds)), kinds, strict=True))
+    bad = dict(zip(chance.sample(names, len(kinds)), kinds, strict=True))
     began = time.monotonic()
-    with tempfile.TemporaryDirectory() as name:
+    commands = {name: here(1) for name in names}
+    with tempfile.TemporaryDirectory() as name, processes(commands) as asking:
         task = Task(
             suites=[],
             tests=_TESTS,
@@ -133,7 +126,7 @@ def measure(client: "Client", seed: int) -> dict[str, Any]:
             timeout_s=120,
         )
         Collector(
-            nodes=BadNodes(client, addresses, bad, Path(name)),
+            nodes=BadNodes(asking, names, bad, Path(name)),
             folder=Path(name),
             wish=Wish(task=task, repeats=3),
             say=lambda _: None,
@@ -174,27 +167,27 @@ def main() -> None:
         rows = json.loads(options.out.read_text("utf-8"))["fleets"]
     done = {row["seed"] for row in rows}
     wanted = range(options.first, options.first + options.fleets)
-    with local_nodes(_WORKERS) as nodes:
-        client = nodes._client  # noqa: SLF001 - of all these workers
-        for seed in wanted:
-            if seed in done:
-                continue
-            if options.until and f"{datetime.now(UTC):%H:%M}" >= options.until:
-                break
-            rows.append(measure(client, seed))
-            print(json.dumps(rows[-1]), flush=True)
-            whole = all(one["found"] for row in rows for one in row["bad"].values())
-            quiet = not any(row["others_called_bad"] for row in rows)
-            found = {
-                "workers": _WORKERS,
-                "at_a_time": _AT_A_TIME,
-                "cores": os.cpu_count(),
-                "emulated": True,
-                "all_found": whole,
-                "no_other_called_bad": quiet,
-                "fleets": rows,
-            }
-            options.out.write_text(json_text(found), "utf-8")
+    # Workers find this script's functions by its name.
+    os.environ["PYTHONPATH"] = str(Path(__file__).parent)
+    for seed in wanted:
+        if seed in done:
+            continue
+        if options.until and f"{datetime.now(UTC):%H:%M}" >= options.until:
+            break
+        rows.append(measure(seed))
+        print(json.dumps(rows[-1]), flush=True)
+        whole = all(one["found"] for row in rows for one in row["bad"].values())
+        quiet = not any(row["others_called_bad"] for row in rows)
+        found = {
+            "workers": _WORKERS,
+            "at_a_time": _AT_A_TIME,
+            "cores": os.cpu_count(),
+            "emulated": True,
+            "all_found": whole,
+            "no_other_called_bad": quiet,
+            "fleets": rows,
+        }
+        options.out.write_text(json_text(found), "utf-8")
 
 
 if __name__ == "__main__":

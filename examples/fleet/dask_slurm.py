@@ -80,6 +80,8 @@ def start(wanted: argparse.Namespace) -> SLURMCluster:
         job_mem="0",
         job_directives_skip=["--cpus-per-task"],
         job_extra_directives=["--nodes=1", "--exclusive", *wanted.sbatch],
+        # Workers import no modules from the folder in which this was started.
+        job_script_prologue=["export PYTHONSAFEPATH=1"],
         worker_extra_args=[
             *("--memory-limit", "0"),
             *("--no-dashboard", "--dashboard-address", "127.0.0.1:0"),

@@ -76,7 +76,7 @@ def sweep(
     It writes the same bytes as `isthmus sim sweep` does on one machine, and both continue what the
     other one began. Finished points are kept at once; what a worker had when it was lost is run
     again. All numbers are modelled. Workers are processes on this machine, hosts that SSH reaches,
-    or all workers of a scheduler. Needs isthmus[scale] and isthmus[sim].
+    or all workers of a scheduler. Needs isthmus[sim], and for a scheduler isthmus[scale].
 
     Exit codes: 0 ok, 1 error (finished points stand), 2 usage, 130 interrupted by Ctrl-C.
     """

@@ -31,7 +31,8 @@ _MAX_SAID_BYTES = 1 << 16
 _MAX_THREADS = 4096
 _ANSWERING = ("-P", "-m", "isthmus.fleet.answering")
 _SSH = (
-    *("ssh", "-T", "-o", "BatchMode=yes", "-o", "ClearAllForwardings=yes"),
+    # Without a terminal, and without what a hostile host could use: agent, X11, ports.
+    *("ssh", "-T", "-a", "-x", "-o", "ClearAllForwardings=yes", "-o", "BatchMode=yes"),
     # A connection that others share would outlive this command.
     *("-o", "ControlPath=none"),
     # A host that has gone silent is lost, and what it had is done elsewhere.

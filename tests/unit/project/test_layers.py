@@ -254,10 +254,11 @@ WRITING_METHODS = {
     *("write_text", "write_bytes", "mkdir", "unlink", "rmdir", "touch", "symlink_to"),
     *("hardlink_to", "write_table", "new_stream", "OSFile", "mkstemp", "NamedTemporaryFile"),
 }
-# Of standard error, and a table that is made in memory.
+# Of standard error, a table that is made in memory, and a pipe.
 WRITES_ELSEWHERE = {
     "cli/startup.py": {"write"},
     "cli/stderr.py": {"O_WRONLY", "write"},
+    "fleet/processes.py": {"write"},
     "query/store.py": {"write_table"},
     "sim/store.py": {"write_table"},
 }
