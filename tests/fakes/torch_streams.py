@@ -55,9 +55,9 @@ class Tensor:
     def record_stream(self, stream: "Stream") -> None:
         self.used_in.append(stream.name)
 
-    def to(self, device: Device) -> "Tensor":
+    def to(self, device: Device, *, copy: bool = False) -> "Tensor":
         assert device == self.device, "only what is there already"
-        return self
+        return Tensor(f"copy of {self.name}", device) if copy else self
 
 
 class Stream:
@@ -68,11 +68,56 @@ class Stream:
         self.cuda_stream = 7
         self._done = done
 
-    def record_event(self) -> str:
-        return f"event of {self.name}"
+    def record_event(self) -> "Event":
+        return Event(self.name, self._done)
 
-    def wait_event(self, event: str) -> None:
-        self._done.append(f"{self.name} waits for {event}")
+    def wait_event(self, event: "Event") -> None:
+        self._done.append(f"{self.name} waits for event of {event.name}")
+
+
+class Event:
+    """An event that writes down who waits for it."""
+
+    def __init__(self, name: str, done: list[str]) -> None:
+        self.name = name
+        self._done = done
+
+    def synchronize(self) -> None:
+        self._done.append(f"the host waits for event of {self.name}")
+
+
+class Mode:
+    """A TorchDispatchMode that sees nothing."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def default_collate(items: Any) -> Any:  # noqa: ANN401
+    return items
+
+
+class DataLoader:
+    """One that gives the batches that it was made of."""
+
+    def __init__(
+        self,
+        batches: Any,  # noqa: ANN401
+        num_workers: int = 0,
+        collate_fn: Any = default_collate,  # noqa: ANN401
+    ) -> None:
+        self.batches = batches
+        self.num_workers = num_workers
+        self.collate_fn = collate_fn
+
+    def __iter__(self) -> Any:  # noqa: ANN401
+        return iter(self.batches)
+
+    def __len__(self) -> int:
+        return len(self.batches)
 
 
 class Torch:
@@ -87,11 +132,14 @@ class Torch:
 
     strided = "strided"
     utils = SimpleNamespace(
-        dlpack=SimpleNamespace(to_dlpack=lambda tensor: tensor.array.__dlpack__())
+        dlpack=SimpleNamespace(to_dlpack=lambda tensor: tensor.array.__dlpack__()),
+        data=SimpleNamespace(DataLoader=DataLoader, default_collate=default_collate),
+        _python_dispatch=SimpleNamespace(TorchDispatchMode=Mode),
     )
     device = Device
     Tensor = Tensor
-    nn = SimpleNamespace(Parameter=type("Parameter", (), {}))
+    nn = SimpleNamespace(Parameter=type("Parameter", (), {}), Module=type("Module", (), {}))
+    optim = SimpleNamespace(Optimizer=type("Optimizer", (), {}))
 
     def __init__(self, num_devices: int = 2) -> None:
         self.done: list[str] = []

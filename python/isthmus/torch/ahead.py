@@ -1,13 +1,12 @@
 """Reads an iterator ahead of its use, in a thread."""
 
+import os
 import queue
 import threading
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
-
-Item = TypeVar("Item")
+from typing import Any
 
 # How long leaving a loop, and the process's end, wait for a source that is just giving an item.
 _PATIENCE_SECONDS = 5
@@ -32,6 +31,10 @@ def _nothing() -> None:
     pass
 
 
+def _no(_: object) -> bool:
+    return False
+
+
 class _Thread:
     """
     The thread of one iteration, and what it shares with the consumer.
@@ -45,13 +48,18 @@ class _Thread:
         source: Iterator[Any],
         prepare: Callable[[Any], Any],
         clear: Callable[[], None],
+        is_lent: Callable[[Any], bool],
         depth: int,
         name: str,
     ) -> None:
         self._source = source
         self._prepare = prepare
         self._clear = clear
+        self._is_lent = is_lent
+        self._process = os.getpid()
+        self._depth = depth
         self._free = threading.Semaphore(depth)
+        self._taken_is_lent = False
         self._ready: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._stopped = False
         self._reading = True
@@ -60,11 +68,16 @@ class _Thread:
         self._thread.start()
 
     def take(self, *, wait: bool) -> Any:  # noqa: ANN401
+        if self._taken_is_lent:
+            self._taken_is_lent = False
+            self._free.release(self._depth)
         try:
             taken = self._ready.get(block=wait)
         except queue.Empty:
             raise NothingYet from None
-        self._free.release()
+        self._taken_is_lent = self._is_lent(taken)
+        if not self._taken_is_lent:
+            self._free.release()
         return taken
 
     def stop(self, timeout: float | None = None) -> None:
@@ -74,8 +87,10 @@ class _Thread:
         Args:
             timeout: How many seconds to wait for that; None waits until the thread has ended.
         """
+        if os.getpid() != self._process:
+            return  # a fork has no such thread, and somebody may hold its locks for ever
         self._stopped = True
-        self._free.release()
+        self._free.release(self._depth)
         # The thread may be this one: a garbage collection can happen anywhere.
         if self._thread is not threading.current_thread():
             self._thread.join(timeout)
@@ -90,7 +105,7 @@ class _Thread:
             self._free.acquire()
             last = END if self._stopped else self._put_next()
         self._ready.put(last)
-        # An error holds this frame, and must not be held by it: see Ahead.__next__.
+        # An error holds this frame, and must not be held by it.
         del last
         # Before it asks whether it was stopped, so that either of the two closes the source.
         self._reading = False
@@ -110,30 +125,38 @@ class _Thread:
         """Return None, or what ends this thread."""
         try:
             self._clear()
-            self._ready.put(self._prepare(next(self._source)))
+            item = self._prepare(next(self._source))
         except StopIteration:
             return END
         except BaseException as error:  # noqa: BLE001 - the consumer gets it
             return Failure(error)
+        is_lent = self._is_lent(item)
+        self._ready.put(item)
+        del item  # the consumer alone decides how long it lives
+        if is_lent:
+            # All places but its own, which is given back with them when the next one is asked for.
+            for _ in range(self._depth - 1):
+                self._free.acquire()
         return None
 
 
-class Ahead(Generic[Item]):
+class Ahead:
     """
-    An iterator over what another one gives, a few items ahead.
+    Reads an iterator a few items ahead.
 
-    An error of the source is raised where its item would have been; the items before it are given
-    first. If the source can go on after an error, so can this.
+    An error of the source comes where its item would have been; the items before it come first. If
+    the source can go on after an error, so can this.
     """
 
     def __init__(
         self,
         source: Iterator[Any],
-        prepare: Callable[[Any], Item],
+        prepare: Callable[[Any], Any],
         *,
         depth: int,
         name: str = "isthmus-ahead",
         clear: Callable[[], None] = _nothing,
+        is_lent: Callable[[Any], bool] = _no,
     ) -> None:
         """
         Begin to read.
@@ -144,41 +167,19 @@ class Ahead(Generic[Item]):
             depth: How many items may be ready, or in preparation, at a time.
             name: The thread's.
             clear: Is called in the thread before it asks for an item.
+            is_lent: Tells of what `prepare` gave whether the source may change it when it is asked
+                for the next item. That happens when the consumer asks for the next one, then.
         """
         self._source = source
         self._prepare = prepare
         self._depth = depth
         self._name = name
         self._clear = clear
+        self._is_lent = is_lent
         self._ended = False
         self._failed = False
         self._finalizer: Any = None
         self._thread = self._start()
-
-    def __iter__(self) -> "Ahead[Item]":
-        """Give itself: it is an iterator."""
-        return self
-
-    def __next__(self) -> Item:
-        """
-        Wait for the next item.
-
-        Raises:
-            StopIteration: The source has no more, or this was closed.
-            BaseException: What the source or the preparation raised.
-        """
-        taken = self.take(wait=True)
-        if taken is END:
-            raise StopIteration
-        if isinstance(taken, Failure):
-            try:
-                raise taken.error
-            finally:
-                # Else the error would hold itself, and by its frames the consumer's tensors, until
-                # the garbage is collected: a process forked by then aborts, as it has no CUDA.
-                del taken
-        item: Item = taken
-        return item
 
     def take(self, *, wait: bool) -> Any:  # noqa: ANN401
         """
@@ -212,7 +213,9 @@ class Ahead(Generic[Item]):
             self._thread.stop()
 
     def _start(self) -> _Thread:
-        thread = _Thread(self._source, self._prepare, self._clear, self._depth, self._name)
+        thread = _Thread(
+            self._source, self._prepare, self._clear, self._is_lent, self._depth, self._name
+        )
         if self._finalizer is not None:
             self._finalizer.detach()
         # Also at the end of the process, while the source's libraries still work.

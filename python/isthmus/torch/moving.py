@@ -1,5 +1,6 @@
 """Moves tensors and modules between the host and GPUs: `isthmus.torch.to`."""
 
+import contextlib
 from typing import Any, NamedTuple
 
 from isthmus.torch.library import device_of, torch_module
@@ -9,7 +10,7 @@ from isthmus.transfer.copying import default_transfers
 
 def to(value: Any, device: object = "cuda") -> Any:  # noqa: ANN401 - a module or a structure
     """
-    Move a module, a tensor, or the tensors of a nested structure to a device.
+    Move a module, an optimizer, a tensor, or the tensors of a nested structure to a device.
 
     Copies between the host and a GPU are made by `isthmus.copy`: from pageable memory several times
     as fast as by PyTorch. All other moves are PyTorch's. Complete when this returns; the copies
@@ -17,24 +18,64 @@ def to(value: Any, device: object = "cuda") -> Any:  # noqa: ANN401 - a module o
 
     Args:
         value: A `torch.nn.Module`: its parameters and buffers are moved in place, as by
-            `Module.to`. A tensor, or a structure of mappings, lists, tuples and dataclasses (a
-            state dict, for instance): a new one is made. Tensors that are there already stay.
+            `Module.to`. A `torch.optim.Optimizer`: its state is moved in place. Another object with
+            a method `to`: the result is what `to(device)` gives. A tensor, or a structure of all
+            these (a state dict, for instance): a new one is made. Python's containers, their
+            subclasses, dataclasses, classes of attrs and what `torch.utils._pytree` knows are
+            followed. Tensors that are there already stay, and all other objects.
         device: A GPU's ordinal, "cuda", "cuda:1", "cpu", or a torch.device.
 
     Returns:
-        The module, or what was made.
+        The module or the optimizer, or what was made. What occurs twice in a structure is one
+        object there, too; views of one tensor become separate tensors.
 
     Raises:
-        UsageError: There is no such device.
+        UsageError: There is no such device; the structure holds objects and no tensor, or itself,
+            or a container that can't be made anew: the message says where.
         DriverError: A copy failed.
         Unavailable: There is no PyTorch, or no driver.
     """
+    return _changed(value, device_of(device))
+
+
+def _changed(value: Any, device: Any) -> Any:  # noqa: ANN401 - of PyTorch
+    return changed(
+        value,
+        lambda tensor, _: moved(tensor, device),
+        lambda movable, _: sent(movable, device),
+        "value",
+    ).value
+
+
+def sent(value: Any, device: Any, *, non_blocking: bool = False) -> Any:  # noqa: ANN401
+    """Move what moves its own tensors, as PyTorch does, and give what it became."""
     torch = torch_module()
-    where = device_of(device)
+    if isinstance(value, torch.optim.Optimizer):
+        _move_state(value, device)
+        return value
     if isinstance(value, torch.nn.Module):
-        # Module.to() does the same: this visits buffers, gradients and what modules cache of them.
-        return value._apply(lambda tensor: moved(tensor, where))  # noqa: SLF001
-    return changed(value, lambda tensor, _path: moved(tensor, where), "value")
+        # As Module.to() does: this visits buffers, gradients and what modules cache of them.
+        value._apply(lambda tensor: moved(tensor, device))  # noqa: SLF001
+    if non_blocking:
+        with contextlib.suppress(TypeError):  # not every type's method takes it
+            return value.to(device, non_blocking=True)
+    return value.to(device)
+
+
+def _move_state(optimizer: Any, device: Any) -> None:  # noqa: ANN401 - of PyTorch
+    """Move an optimizer's state; counts of steps stay on the host if no kernel reads them."""
+    read_by_kernels = {
+        id(parameter)
+        for group in optimizer.param_groups
+        for parameter in group["params"]
+        if group.get("capturable") or group.get("fused")
+    }
+    former = dict(optimizer.state)
+    for parameter, new in zip(former, _changed(list(former.values()), device), strict=True):
+        state = former[parameter]
+        if isinstance(state, dict) and "step" in state and id(parameter) not in read_by_kernels:
+            new["step"] = state["step"]
+        optimizer.state[parameter] = new
 
 
 def moved(tensor: Any, device: Any) -> Any:  # noqa: ANN401 - of PyTorch

@@ -1,11 +1,15 @@
 """Uploads the batches of a loader ahead of their use: `isthmus.torch.prefetch`."""
 
-from collections.abc import Iterable, Iterator
+import functools
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
+from isthmus.arrays.loaded import loaded_type
 from isthmus.errors import UsageError
-from isthmus.torch.ahead import Ahead
 from isthmus.torch.library import device_of
+from isthmus.torch.moving import to
 from isthmus.torch.uploading import Uploads
 
 Batch = TypeVar("Batch")
@@ -23,26 +27,32 @@ def prefetch(
         for images, labels in isthmus.torch.prefetch(loader, device=0):
             ...
 
-    A thread takes the batches from the loader, one ahead, and frees their host memory without the
-    GIL. Asking for a batch begins the copies of those that come after it, in a stream of their own
-    and through pinned buffers that are reused; `pin_memory=True` isn't needed. A batch is given
-    when its copies are complete. Its memory is reused when the work that was in the consumer's
-    stream when the batch was dropped is complete.
+    A thread takes the batches from the loader, and frees their host memory without the GIL. The
+    copies are made in a stream of their own and through pinned buffers that are reused;
+    `pin_memory=True` isn't needed. A batch is given when its copies are complete. Its memory is
+    reused when the work that was in the consumer's stream when the batch was dropped is complete.
+
+    The loader may reuse its buffers: it is asked for a batch when the one before it is copied, and,
+    if that holds objects which aren't copied, such as NumPy's arrays, when the consumer asks.
+    Batches of a DataLoader that has workers, or collates by PyTorch's function, have memory of
+    their own: it is asked for the next one while a batch is copied.
 
     Args:
-        loader: A DataLoader, or any iterable of batches: tensors in mappings, lists, tuples, named
-            tuples and dataclasses, nested in any way. Everything else in a batch stays as it is.
+        loader: A DataLoader, or any iterable of batches: tensors in structures as `to` takes them.
+            Objects with a method `to` are moved by it. Everything else in a batch stays as it is.
             Each iteration begins one of the loader's.
-        device: A GPU's ordinal, "cuda", "cuda:1", or a torch.device. On "cpu" the batches are read
-            ahead, and not copied.
+        device: A GPU's ordinal, "cuda", "cuda:1", or a torch.device. On "cpu" each batch is read
+            when it is asked for, and is what `to` gives.
         depth: How many batches may be on the device or on their way there, besides the one in use.
 
     Returns:
         An iterable, with `len()` if the loader has it. An error of the loader is raised after the
         batches before it. Leaving the loop ends the thread, and closes the loader's iterator.
+        Several threads may share an iteration: each batch goes to one of them.
 
     Raises:
-        UsageError: There is no such device, or the depth isn't 1 or more.
+        UsageError: There is no such device, or the depth isn't 1 or more. In a loop: a batch is
+            one that `to` refuses, or this process was forked from the one that began the loop.
         Unavailable: There is no PyTorch, or no driver.
     """
     _require_depth(depth)
@@ -78,23 +88,39 @@ class Prefetch(Generic[Batch]):
 
     def __iter__(self) -> "Batches[Batch]":
         """Begin an iteration of the loader."""
-        return Batches(iter(self._loader), self._device, self._depth)
+        batches = iter(self._loader)
+        if self._device.type == "cpu":
+            moved = map(functools.partial(to, device="cpu"), batches)
+            return Batches(moved, getattr(batches, "close", None))
+        fresh = _gives_fresh_batches(self._loader)
+        uploads = Uploads(batches, self._device, self._depth, _NAME, fresh=fresh)
+        return Batches(uploads, uploads.close)
 
     def __len__(self) -> int:
         """Give the loader's length."""
         return len(self._loader)  # type: ignore[arg-type] # or the loader's own TypeError
 
 
-class Batches(Generic[Batch]):
-    """One iteration of a loader, some batches ahead."""
+def _gives_fresh_batches(loader: object) -> bool:
+    """Tell whether a loader is known to fill no memory again that a batch is in."""
+    data = loaded_type("torch", "utils.data")
+    return (
+        data is not None
+        and isinstance(loader, data.DataLoader)
+        and type(loader).__iter__ is data.DataLoader.__iter__
+        and (loader.num_workers > 0 or loader.collate_fn is data.default_collate)
+    )
 
-    def __init__(self, batches: Iterator[Batch], device: Any, depth: int) -> None:  # noqa: ANN401
-        """Begin to read."""
-        self._batches = (
-            Ahead(batches, _as_it_is, depth=depth, name=_NAME)
-            if device.type == "cpu"
-            else Uploads(batches, device, depth, _NAME)
-        )
+
+class Batches(Generic[Batch]):
+    """One iteration of a loader."""
+
+    def __init__(self, batches: Iterator[Batch], close: Callable[[], None] | None) -> None:
+        """Take what moves the batches, and what closes their source."""
+        self._batches = batches
+        self._close = close
+        self._process = os.getpid()
+        self._using = threading.RLock()
 
     def __iter__(self) -> "Batches[Batch]":
         """Give itself: it is an iterator."""
@@ -102,13 +128,18 @@ class Batches(Generic[Batch]):
 
     def __next__(self) -> Batch:
         """Give the next batch; work in the current stream comes after its copies."""
-        batch: Batch = next(self._batches)
-        return batch
+        if os.getpid() != self._process:
+            raise UsageError(
+                "this loop over prefetch() belongs to the process that this one was forked from",
+                hint="begin a loop of its own in each process",
+            )
+        with self._using:
+            return next(self._batches)
 
     def close(self) -> None:
         """End the iteration; the batches that are ready are dropped."""
-        self._batches.close()
-
-
-def _as_it_is(batch: Batch) -> Batch:
-    return batch
+        if os.getpid() == self._process:
+            with self._using:
+                self._batches, close, self._close = iter(()), self._close, None
+                if close is not None:
+                    close()

@@ -1,5 +1,6 @@
 """Uploads what an iterator gives, some batches ahead of their use."""
 
+import contextlib
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,8 +11,9 @@ from isthmus.ranges import part
 from isthmus.torch.ahead import END, Ahead, Failure, NothingYet
 from isthmus.torch.freeing import UsedTensors, export
 from isthmus.torch.library import torch_module
-from isthmus.torch.moving import Twin, is_plain, twin_of
-from isthmus.torch.nesting import changed
+from isthmus.torch.moving import Twin, is_plain, sent, twin_of
+from isthmus.torch.nesting import Path, changed
+from isthmus.torch.recording import recording
 from isthmus.transfer.copying import default_transfers
 from isthmus.transfer.future import CopyFuture
 
@@ -46,9 +48,11 @@ class _Upload:
         self.batch: Any = None
         """What the consumer gets."""
         self.tensors: list[Any] = []
-        """Those of it that are on the device."""
+        """Those of it that are on the device, and objects that have some."""
         self.events: list[Any] = []
         """After these what the loader made on a device is there; none if it made nothing."""
+        self.is_lent = False
+        """Whether it holds objects that the loader may change when it is asked for the next."""
 
     def wait(self, used: UsedTensors) -> None:
         """Wait for the copies; what they copied is used then."""
@@ -69,12 +73,20 @@ class Uploads:
     """
     The batches of an iterator, on a device.
 
-    A thread reads one batch ahead, and the consumer's begins the copies. The thread did both once:
-    then it took the GIL some ten times more for each batch, and each time the consumer, which
-    launches kernels, slept until it had it back.
+    A thread reads them. If they are fresh, it reads one ahead, and the consumer's begins the
+    copies: the thread that does both takes the GIL some ten times more for each batch, and each
+    time the consumer, which launches kernels, sleeps until it has it back. Else it does both.
     """
 
-    def __init__(self, batches: Iterator[Any], device: Any, depth: int, name: str) -> None:  # noqa: ANN401
+    def __init__(
+        self,
+        batches: Iterator[Any],
+        device: Any,  # noqa: ANN401
+        depth: int,
+        name: str,
+        *,
+        fresh: bool,
+    ) -> None:
         """
         Begin to read.
 
@@ -83,15 +95,21 @@ class Uploads:
             device: A torch.device, of a GPU.
             depth: How many batches may be on the device, or on their way there.
             name: The thread's.
+            fresh: Whether the iterator never fills memory again that it has given.
         """
         self._device = device
-        self._depth = depth
+        self._depth = depth if fresh else 0
         self._begun: deque[Any] = deque()  # uploads, and in the place of some Failure or END
-        self._taken: _Read | None = None  # read, and its upload not begun: Ctrl-C came between
+        self._taken: Any = None  # read, and not among the begun ones: Ctrl-C came between
         self._used = UsedTensors()
-        self._uploader = _Uploader(device)
-        self._read: Ahead[_Read] = Ahead(
-            batches, self._uploader.note, depth=1, name=name, clear=self._used.free
+        self._uploader = _Uploader(device, self._used, keeps=fresh)
+        self._read = Ahead(
+            batches,
+            self._uploader.note if fresh else self._uploader.complete,
+            depth=1 if fresh else depth,
+            name=name,
+            clear=self._used.free,
+            is_lent=_is_lent,
         )
 
     def __iter__(self) -> "Uploads":
@@ -131,7 +149,9 @@ class Uploads:
             try:
                 raise first.error
             finally:
-                del first  # as in Ahead.__next__
+                # Else the error would hold itself, and by its frames the consumer's tensors, until
+                # the garbage is collected: a process forked by then aborts, as it has no CUDA.
+                del first
         upload: _Upload = first
         return upload
 
@@ -151,7 +171,8 @@ class Uploads:
                 return False
             self._taken = taken
         try:
-            self._begun.append(self._uploader.begin(self._taken))
+            taken = self._taken
+            self._begun.append(taken if isinstance(taken, _Upload) else self._uploader.begin(taken))
         except Exception as error:  # noqa: BLE001 - raised in its batch's place
             # Its frames hold this, which holds it.
             self._begun.append(Failure(error.with_traceback(None)))
@@ -166,15 +187,30 @@ class Uploads:
             stream.wait_event(event)
         for tensor in upload.tensors:
             # The allocator knows only the stream of the copies.
-            tensor.record_stream(stream)
+            with contextlib.suppress(NotImplementedError):  # an object with sparse tensors
+                tensor.record_stream(stream)
+
+
+def _is_lent(item: Any) -> bool:  # noqa: ANN401
+    return isinstance(item, _Upload) and item.is_lent
 
 
 class _Uploader:
-    """Begins copies of batches to a device, in a stream of its own."""
+    """Copies batches to a device, in a stream of its own; used by one thread."""
 
-    def __init__(self, device: Any) -> None:  # noqa: ANN401 - a torch.device
+    def __init__(self, device: Any, used: UsedTensors, *, keeps: bool) -> None:  # noqa: ANN401
+        """
+        Make the stream.
+
+        Args:
+            device: A torch.device.
+            used: For what `complete` has copied.
+            keeps: Whether what is on the device already needs no copy.
+        """
         self._cuda = torch_module().cuda
         self._device = device
+        self._used = used
+        self._keeps = keeps
         self._stream = self._cuda.Stream(device)
         self._transfers = default_transfers()
         self._tensors: list[Any] = []
@@ -185,18 +221,27 @@ class _Uploader:
         """Say in which stream the thread that reads works."""
         return _Read(batch, self._cuda.current_stream(self._device))
 
+    def complete(self, batch: Any) -> _Upload:  # noqa: ANN401
+        """Copy a batch, and wait until that is done."""
+        upload = self.begin(self.note(batch))
+        upload.wait(self._used)
+        for event in upload.events:
+            event.synchronize()
+        return upload
+
     def begin(self, read: _Read) -> _Upload:
         """Begin to copy a batch's tensors."""
         self._tensors, self._twins = [], []
         self._is_theirs = False
+        self._theirs = read.stream
         with (
             part("prefetch: begin an upload"),
             self._cuda.device(self._device),
             self._cuda.stream(self._stream),
         ):
-            batch = changed(read.batch, self._add_tensor, "batch")
+            batch, is_new = changed(read.batch, self._add_tensor, self._add_movable, "batch")
             upload = self._copying()
-        upload.batch = batch
+        upload.batch, upload.is_lent = batch, not is_new
         # The consumer alone decides how long the batch lives.
         upload.tensors, self._tensors = self._tensors, []
         streams = [read.stream, self._stream] if self._is_theirs else []
@@ -215,10 +260,10 @@ class _Uploader:
         )
         return _Upload(future, twins)
 
-    def _add_tensor(self, tensor: Any, path: str) -> Any:  # noqa: ANN401
+    def _add_tensor(self, tensor: Any, path: Path) -> Any:  # noqa: ANN401
         if not is_plain(tensor):
             raise UsageError(
-                f"{path} is a {type(tensor).__name__} of layout {tensor.layout} on "
+                f"{path()} is a {type(tensor).__name__} of layout {tensor.layout} on "
                 f"{tensor.device}: only tensors with strides can be uploaded",
                 hint="let the loader convert it, or wrap it in an object of another type and "
                 "move it yourself",
@@ -230,6 +275,16 @@ class _Uploader:
         else:
             # The loader made it on a device, in its own stream.
             self._is_theirs = True
-            found = tensor.to(self._device)
+            if not self._keeps:
+                self._stream.wait_event(self._theirs.record_event())
+            found = tensor.to(self._device, copy=not self._keeps)
         self._tensors.append(found)
+        return found
+
+    def _add_movable(self, value: Any, _path: Path) -> Any:  # noqa: ANN401
+        self._is_theirs = True
+        with recording(self._tensors, self._device):
+            found = sent(value, self._device, non_blocking=True)
+        if callable(getattr(found, "record_stream", None)):
+            self._tensors.append(found)
         return found
