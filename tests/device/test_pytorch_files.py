@@ -49,7 +49,7 @@ def test_tensors_of_all_types_and_layouts_are_saved(tmp_path: Path) -> None:
         assert found == bytes(wanted.flatten().view(torch.uint8).tolist() if found else b"")
 
 
-def test_a_data_loader_is_read_ahead_on_the_host() -> None:
+def test_a_data_loader_is_read_to_its_end_on_the_host() -> None:
     data = torch.utils.data.TensorDataset(torch.arange(100.0).reshape(-1, 1))
     prefetch = isthmus.torch.prefetch(torch.utils.data.DataLoader(data, batch_size=7), "cpu")
     assert len(prefetch) == 15

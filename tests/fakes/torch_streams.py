@@ -1,5 +1,6 @@
 """As much of PyTorch's streams and events as prefetching takes, with a record of what was done."""
 
+from collections.abc import Callable
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -89,6 +90,9 @@ class Event:
 class Mode:
     """A TorchDispatchMode that sees nothing."""
 
+    def __init__(self, *_: object) -> None:
+        pass
+
     def __enter__(self) -> None:
         pass
 
@@ -128,6 +132,7 @@ class Torch:
         done: What streams did, in order.
         current: The stream in which the consumer works.
         interruptions: What waiting for copies raises first.
+        before_copies: Is called before copies are made.
     """
 
     strided = "strided"
@@ -144,6 +149,7 @@ class Torch:
     def __init__(self, num_devices: int = 2) -> None:
         self.done: list[str] = []
         self.interruptions: list[BaseException] = []
+        self.before_copies: Callable[[], object] = lambda: None
         self.current = "consumer"
         self.cuda = SimpleNamespace(
             device_count=lambda: num_devices,

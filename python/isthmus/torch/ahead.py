@@ -72,10 +72,9 @@ class _Thread:
             self._taken_is_lent = False
             self._free.release(self._depth)
         try:
-            taken = self._ready.get(block=wait)
+            taken, self._taken_is_lent = self._ready.get(block=wait)
         except queue.Empty:
             raise NothingYet from None
-        self._taken_is_lent = self._is_lent(taken)
         if not self._taken_is_lent:
             self._free.release()
         return taken
@@ -104,7 +103,7 @@ class _Thread:
         while last is None:
             self._free.acquire()
             last = END if self._stopped else self._put_next()
-        self._ready.put(last)
+        self._ready.put((last, False))
         # An error holds this frame, and must not be held by it.
         del last
         # Before it asks whether it was stopped, so that either of the two closes the source.
@@ -131,7 +130,7 @@ class _Thread:
         except BaseException as error:  # noqa: BLE001 - the consumer gets it
             return Failure(error)
         is_lent = self._is_lent(item)
-        self._ready.put(item)
+        self._ready.put((item, is_lent))
         del item  # the consumer alone decides how long it lives
         if is_lent:
             # All places but its own, which is given back with them when the next one is asked for.

@@ -78,12 +78,6 @@ class _Walk:
         self._nodes = loaded_type("torch", "utils._pytree.SUPPORTED_NODES") or {}
         more = (("numpy", "generic"), ("torch", "dtype"), ("torch", "device"))
         self._unchangeable = (*_UNCHANGEABLE, *filter(None, (loaded_type(*each) for each in more)))
-        self._rules: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
-            (tuple, self._new_tuple),
-            ((dict, list, deque), self._new_container),
-            ((UserDict, UserList, ChainMap), self._new_object),
-            (MappingProxyType, lambda proxy: MappingProxyType(self._new_container(dict(proxy)))),
-        )
         self.has_found = False
         self.is_new = True
         self.other = ""
@@ -101,7 +95,7 @@ class _Walk:
             self._done[id(value)] = value, _UNDER_WAY
             done = self._done[id(value)] = value, self._new(value)
         if done[1] is _UNDER_WAY:
-            raise UsageError(f"{self.path()} is a {type(value).__name__} that it is a part of")
+            raise UsageError(f"{self.path()} is a {type(value).__name__} that holds itself")
         self._keys.pop()
         return done[1]
 
@@ -116,11 +110,11 @@ class _Walk:
                 return self._move(value, self.path)
             if kind in self._nodes:
                 return self._new_node(value, self._nodes[kind])
-        for kinds, rule in self._rules:
+        for kinds, rule in _RULES:
             if isinstance(value, kinds):
-                return rule(value)
+                return rule(self, value)
         if dataclasses.is_dataclass(kind) or hasattr(kind, "__attrs_attrs__"):
-            return self._new_object(value)
+            return self.new_object(value)
         return self._same(value)
 
     def _new_node(self, value: Any, node: Any) -> Any:  # noqa: ANN401
@@ -131,7 +125,7 @@ class _Walk:
             return value  # PyTorch 2.15 makes a tuple of a torch.Size
         return self._made(node.unflatten_fn, new, context)
 
-    def _new_tuple(self, value: tuple[Any, ...]) -> Any:  # noqa: ANN401
+    def new_tuple(self, value: tuple[Any, ...]) -> Any:  # noqa: ANN401
         names = getattr(value, "_fields", None)
         keys = [f".{name}" for name in names] if names else [f"[{i}]" for i in range(len(value))]
         items = [self.changed(item, key) for item, key in zip(value, keys, strict=True)]
@@ -140,7 +134,7 @@ class _Walk:
         # Not by a constructor of its own, which may take something else than its items.
         return self._with_attributes(value, self._made(tuple.__new__, type(value), items))
 
-    def _new_container(self, value: Any) -> Any:  # noqa: ANN401
+    def new_container(self, value: Any) -> Any:  # noqa: ANN401
         clone = self._made(copy.copy, value)  # keeps the factory of a defaultdict, and the like
         if isinstance(value, dict):
             for key, item in value.items():
@@ -151,7 +145,10 @@ class _Walk:
             clone.extend(items)
         return self._with_attributes(value, clone)
 
-    def _new_object(self, value: Any) -> Any:  # noqa: ANN401
+    def new_proxy(self, value: Any) -> Any:  # noqa: ANN401
+        return MappingProxyType(self.new_container(dict(value)))
+
+    def new_object(self, value: Any) -> Any:  # noqa: ANN401
         return self._with_attributes(value, self._made(object.__new__, type(value)))
 
     def _with_attributes(self, value: Any, clone: Any) -> Any:  # noqa: ANN401
@@ -190,6 +187,15 @@ class _Walk:
 
         items = value.values() if isinstance(value, Mapping) else value
         _Walk(refuse, refuse).changed(list(items), "")
+
+
+# Not by bound methods, by which a walk would hold itself, and the tensors, until it is collected.
+_RULES: tuple[tuple[Any, Callable[[_Walk, Any], Any]], ...] = (
+    (tuple, _Walk.new_tuple),
+    ((dict, list, deque), _Walk.new_container),
+    ((UserDict, UserList, ChainMap), _Walk.new_object),
+    (MappingProxyType, _Walk.new_proxy),
+)
 
 
 def _attributes(value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401

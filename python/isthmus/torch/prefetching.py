@@ -3,7 +3,7 @@
 import functools
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
 from isthmus.arrays.loaded import loaded_type
@@ -115,7 +115,7 @@ def _gives_fresh_batches(loader: object) -> bool:
 class Batches(Generic[Batch]):
     """One iteration of a loader."""
 
-    def __init__(self, batches: Iterator[Batch], close: Callable[[], None] | None) -> None:
+    def __init__(self, batches: Any, close: Callable[[], None] | None) -> None:  # noqa: ANN401
         """Take what moves the batches, and what closes their source."""
         self._batches = batches
         self._close = close
@@ -134,7 +134,8 @@ class Batches(Generic[Batch]):
                 hint="begin a loop of its own in each process",
             )
         with self._using:
-            return next(self._batches)
+            batch: Batch = next(self._batches)
+            return batch
 
     def close(self) -> None:
         """End the iteration; the batches that are ready are dropped."""

@@ -21,14 +21,12 @@ def recording(made: list[Any], device: Any) -> Any:  # noqa: ANN401 - of PyTorch
     Of a sparse tensor that is what it consists of. The allocator must be told which other stream
     uses them, and not every object can do that for its own.
     """
-    return _recorder()(made, device)
+    return _recorder(torch_module())(made, device)
 
 
 @functools.cache
-def _recorder() -> Any:  # noqa: ANN401 - a type, made when PyTorch is first used
-    torch = torch_module()
-
-    class Recorder(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc,name-defined] # noqa: SLF001
+def _recorder(torch: Any) -> Any:  # noqa: ANN401 - a type
+    class Recorder(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc] # noqa: SLF001
         def __init__(self, made: list[Any], device: Any) -> None:  # noqa: ANN401
             super().__init__()
             self._made, self._device = made, device

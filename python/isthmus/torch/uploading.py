@@ -1,10 +1,10 @@
 """Uploads what an iterator gives, some batches ahead of their use."""
 
 import contextlib
+import operator
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from isthmus.errors import UsageError
 from isthmus.ranges import part
@@ -18,18 +18,12 @@ from isthmus.transfer.copying import default_transfers
 from isthmus.transfer.future import CopyFuture
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """
-    A batch that the loader gave.
-
-    Attributes:
-        batch: It.
-        stream: The one that the loader's work on a device is in.
-    """
+class _Read(NamedTuple):
+    """A batch that the loader gave, and the stream that its work on a device is in."""
 
     batch: Any
     stream: Any
+    is_lent: bool = False
 
 
 class _Upload:
@@ -74,8 +68,8 @@ class Uploads:
     The batches of an iterator, on a device.
 
     A thread reads them. If they are fresh, it reads one ahead, and the consumer's begins the
-    copies: the thread that does both takes the GIL some ten times more for each batch, and each
-    time the consumer, which launches kernels, sleeps until it has it back. Else it does both.
+    copies: a thread that does both takes the GIL some ten times more for each batch, and each time
+    the consumer, which launches kernels, sleeps until it has it back. Else the one does both.
     """
 
     def __init__(
@@ -109,12 +103,8 @@ class Uploads:
             depth=1 if fresh else depth,
             name=name,
             clear=self._used.free,
-            is_lent=_is_lent,
+            is_lent=operator.attrgetter("is_lent"),
         )
-
-    def __iter__(self) -> "Uploads":
-        """Give itself: it is an iterator."""
-        return self
 
     def __next__(self) -> Any:  # noqa: ANN401
         """Give the next batch; work in the current stream comes after its copies."""
@@ -189,10 +179,6 @@ class Uploads:
             # The allocator knows only the stream of the copies.
             with contextlib.suppress(NotImplementedError):  # an object with sparse tensors
                 tensor.record_stream(stream)
-
-
-def _is_lent(item: Any) -> bool:  # noqa: ANN401
-    return isinstance(item, _Upload) and item.is_lent
 
 
 class _Uploader:

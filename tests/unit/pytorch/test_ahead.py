@@ -9,15 +9,47 @@ from typing import Any
 
 import pytest
 
-from isthmus.torch.ahead import Ahead
+from isthmus.torch.ahead import END, Ahead, Failure
+
+
+class Items:
+    """What is read ahead, as an iterator."""
+
+    def __init__(
+        self,
+        source: Iterator[Any],
+        prepare: Callable[[Any], Any],
+        **options: Any,  # noqa: ANN401
+    ) -> None:
+        self._ahead = Ahead(source, prepare, name="reading-ahead", **options)
+        self.close = self._ahead.close
+
+    def __iter__(self) -> "Items":
+        return self
+
+    def __next__(self) -> Any:  # noqa: ANN401
+        taken = self._ahead.take(wait=True)
+        if taken is END:
+            raise StopIteration
+        if isinstance(taken, Failure):
+            try:
+                raise taken.error
+            finally:
+                del taken  # else the error would hold itself
+        return taken
 
 
 def same(item: Any) -> Any:  # noqa: ANN401
     return item
 
 
-def ahead(source: Iterator[Any], prepare: Callable[[Any], Any] = same, depth: int = 2) -> Any:  # noqa: ANN401
-    return Ahead(source, prepare, depth=depth, name="reading-ahead")
+def ahead(
+    source: Iterator[Any],
+    prepare: Callable[[Any], Any] = same,
+    depth: int = 2,
+    **options: Any,  # noqa: ANN401
+) -> Items:
+    return Items(source, prepare, depth=depth, **options)
 
 
 def threads() -> list[str]:
@@ -54,6 +86,34 @@ def test_only_so_many_items_are_taken_ahead(depth: int) -> None:
     taken.acquire()  # the place that became free
     items.close()
     assert len(asked) == depth + 1
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5])
+def test_after_a_lent_item_the_source_is_asked_when_the_consumer_asks(depth: int) -> None:
+    asked: list[int] = []
+
+    def source() -> Iterator[int]:
+        for item in range(20):
+            asked.append(item)
+            yield item
+
+    def is_lent(item: object) -> bool:
+        return item in range(3, 8)
+
+    items = ahead(source(), depth=depth, is_lent=is_lent)
+    for item in items:
+        if is_lent(item):
+            assert len(asked) == item + 1
+    assert asked == list(range(20))
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_a_loop_can_be_left_while_an_item_is_lent(depth: int) -> None:
+    lent = ahead(iter(range(9)), depth=depth, is_lent=lambda _: True)
+    assert next(lent) == 0
+    lent.close()
+    ahead(iter(range(9)), depth=depth, is_lent=lambda _: True).close()
+    assert threads() == []
 
 
 def test_an_error_of_the_source_comes_where_its_item_would_have_been() -> None:

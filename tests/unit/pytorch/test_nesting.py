@@ -1,14 +1,16 @@
 """Structures of tensors: followed, kept, and not changed."""
 
 import sys
-from collections import OrderedDict, UserDict, defaultdict
+from collections import ChainMap, OrderedDict, UserDict, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple, Self
 
+import numpy as np
 import pytest
 
+from isthmus.errors import UsageError
 from isthmus.torch.nesting import changed
 
 
@@ -24,27 +26,30 @@ class Moved(NamedTuple):
     path: str
 
 
-class PackedSequence(NamedTuple):
-    """PyTorch's, as far as it matters."""
-
-    data: Any
-    batch_sizes: Any
-    sorted_indices: Any
-    unsorted_indices: Any
-
-
 @pytest.fixture(autouse=True)
 def torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    rnn = SimpleNamespace(PackedSequence=PackedSequence)
-    nn = SimpleNamespace(utils=SimpleNamespace(rnn=rnn))
-    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(Tensor=Tensor, nn=nn))
+    pytree = SimpleNamespace(SUPPORTED_NODES={Registered: Registered})
+    fake = SimpleNamespace(Tensor=Tensor, utils=SimpleNamespace(_pytree=pytree))
+    monkeypatch.setitem(sys.modules, "torch", fake)
 
 
 A, B, C = Tensor("a"), Tensor("b"), Tensor("c")
 
 
 def moved(value: Any) -> Any:  # noqa: ANN401
-    return changed(value, lambda tensor, path: f"{tensor.name} at {path}", "batch")
+    return changed(
+        value,
+        lambda tensor, path: f"{tensor.name} at {path()}",
+        lambda movable, path: movable.to(path()),
+        "batch",
+    ).value
+
+
+def refusal(value: Any) -> str:  # noqa: ANN401
+    with pytest.raises(UsageError) as refused:
+        moved(value)
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
 
 
 def test_a_tensor_alone_is_changed() -> None:
@@ -105,6 +110,30 @@ def test_what_a_container_adds_is_kept() -> None:
     assert default["a"] == "a at batch['a']"
 
 
+class Registered:
+    """A container that a library registers, and the node that it registers."""
+
+    def __init__(self, items: Any, size: int) -> None:  # noqa: ANN401
+        self.items, self.size = items, size
+
+    @staticmethod
+    def flatten_fn(value: "Registered") -> tuple[Any, int]:
+        return value.items, value.size
+
+    @staticmethod
+    def unflatten_fn(items: Any, size: int) -> "Registered":  # noqa: ANN401
+        return Registered(items, size)
+
+
+def test_what_libraries_register_is_followed_by_their_functions() -> None:
+    found = moved(Registered([A, (B, 3)], 7))
+    assert (type(found), found.items, found.size) == (
+        Registered,
+        ["a at batch[0]", ("b at batch[1][0]", 3)],
+        7,
+    )
+
+
 class Encoding(UserDict[str, Any]):
     """As transformers' BatchEncoding is."""
 
@@ -121,7 +150,7 @@ def test_containers_of_other_types_are_copied_with_what_they_hold() -> None:
     given = Encoding(a=A)
     given.extra = "some"
     found = moved(given)
-    assert (type(found), found["a"], found.extra) == (Encoding, "a at batch['a']", "some")
+    assert (type(found), found["a"], found.extra) == (Encoding, "a at batch.data['a']", "some")
     assert given["a"] is A
     items = Items([A])
     items.extra = "some"
@@ -131,41 +160,161 @@ def test_containers_of_other_types_are_copied_with_what_they_hold() -> None:
     assert moved(MappingProxyType({"a": A})) == {"a": "a at batch['a']"}
 
 
-def test_the_sizes_of_a_packed_sequence_stay_on_the_host() -> None:
-    found = moved(PackedSequence(A, B, None, C))
-    assert found == PackedSequence("a at batch.data", B, None, "c at batch.unsorted_indices")
+class AttributesAreItems(dict[str, Any]):
+    def __init__(self, **items: Any) -> None:  # noqa: ANN401
+        super().__init__(**items)
+        self.__dict__ = self
+
+
+class ItemsAreAttributes(OrderedDict[str, Any]):
+    """As transformers' ModelOutput is."""
+
+    def __setitem__(self, name: str, item: Any) -> None:  # noqa: ANN401
+        super().__setitem__(name, item)
+        super().__setattr__(name, item)
+
+    def update(self, *_: Any, **__: Any) -> None:  # noqa: ANN401
+        raise NotImplementedError
+
+
+def test_items_that_are_attributes_too_are_both_changed() -> None:
+    found = moved(AttributesAreItems(a=A))
+    assert found.a is found["a"] == "a at batch['a']"
+    found.more = 3
+    assert found["more"] == 3
+    given = ItemsAreAttributes()
+    given["a"] = A
+    found = moved(given)
+    assert (type(found), found.a) == (ItemsAreAttributes, "a at batch['a']")
+    assert found["a"] is found.a
+    assert given.a is A  # type: ignore[attr-defined]
+
+
+def test_all_maps_of_a_chain_are_changed() -> None:
+    found = moved(ChainMap({"a": A}, {"a": B, "b": B}))
+    assert found.maps == [
+        {"a": "a at batch.maps[0]['a']"},
+        {"a": "b at batch.maps[1]['a']", "b": "b at batch.maps[1]['a']"},
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    image: Any
+    later: Any = field(init=False)
+
+
+def test_fields_that_are_not_set_stay_so() -> None:
+    found = moved(Late(A))
+    assert found.image == "a at batch.image"
+    assert not hasattr(found, "later")
+
+
+class Movable:
+    def to(self, where: str) -> Any:  # noqa: ANN401
+        return Moved(self, where)
+
+
+class MovableDict(Movable, dict[str, Any]):
+    pass
+
+
+def test_what_can_move_itself_does() -> None:
+    for value in (Movable(), MovableDict(a=A)):
+        assert moved([value]) == [Moved(value, "batch[0]")]
+    assert moved([A, Movable]) == ["a at batch[0]", Movable]
 
 
 def test_a_tensor_that_occurs_twice_is_changed_once() -> None:
-    made = changed([A, {"again": A}], lambda tensor, _: Moved(tensor, ""), "batch")
+    made = changed([A, {"again": A}], lambda tensor, _: Moved(tensor, ""), none, "batch").value
     assert made[0] is made[1]["again"]
 
 
-class Lazy(Mapping[str, Any]):
-    """A mapping that makes its tensors when it is asked, as a memory-mapped store does."""
+def none(_: object, __: object) -> None:
+    raise AssertionError
 
-    def __init__(self, items: Any) -> None:  # noqa: ANN401 - names, or what they became
-        self.items_by_name = dict.fromkeys(items) if isinstance(items, str) else items
+
+def test_a_container_that_occurs_often_is_changed_once() -> None:
+    nest: Any = [A]
+    for _ in range(100):
+        nest = [nest, nest]
+    found = moved(nest)
+    assert found[0] is found[1]
+
+
+def test_a_structure_that_is_a_part_of_itself_is_refused_by_its_path() -> None:
+    cyclic: list[Any] = [A, {}]
+    cyclic[1]["again"] = cyclic
+    assert refusal(cyclic) == "batch[1]['again'] is a list that holds itself"
+
+
+def test_a_structure_that_is_nested_too_deep_is_refused() -> None:
+    nest: Any = A
+    for _ in range(sys.getrecursionlimit()):
+        nest = [nest]
+    assert refusal(nest) == "batch is nested deeper than Python's recursion limit"
+
+
+class Stored(Mapping[str, Any]):
+    """A mapping that makes its items when it is asked, as a memory-mapped store does."""
+
+    def __init__(self, make: Any) -> None:  # noqa: ANN401
+        self.make = make
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401
-        return self.items_by_name[name] or Tensor(name)
+        return self.make(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.items_by_name)
+        return iter("ab")
 
     def __len__(self) -> int:
-        return len(self.items_by_name)
+        return 2
 
 
-def test_each_tensor_that_a_mapping_makes_when_asked_is_changed() -> None:
-    names = "abcdefgh"
-    made = changed(Lazy(names), lambda tensor, _: tensor.name, "batch")
-    assert dict(made) == {name: name for name in names}
+class Unchangeable(dict[str, Any]):
+    def __setitem__(self, *_: object) -> None:
+        raise TypeError("nobody changes this")
+
+
+def test_containers_of_tensors_that_cant_be_made_anew_are_refused() -> None:
+    refused = "with tensors, of which Isthmus can't make a new one"
+    assert refusal([Stored(Tensor)]) == f"batch[0] is a Stored {refused}"
+    assert refusal([Stored(lambda name: {name: [A]})]) == f"batch[0] is a Stored {refused}"
+    assert refusal({"x": {A}}) == f"batch['x'] is a set {refused}"
+    assert refusal([Unchangeable(a=A)]) == "batch[0] can't be made anew: nobody changes this"
+    store = Stored(str)
+    assert moved([A, store])[1] is store
 
 
 def test_other_objects_stay_the_same_objects() -> None:
-    for other in (None, "text", 3.5, object(), {A}, range(3), b"bytes"):
-        assert moved(other) is other
+    for other in (None, "text", 3.5, object(), {3}, range(3), b"bytes", Stored(str)):
+        assert moved([A, other])[1] is other
+
+
+def test_objects_without_any_tensor_are_refused_by_the_path_of_the_first() -> None:
+    assert refusal({"a": [1, object()], "b": object()}) == (
+        "batch holds no tensor: batch['a'][1] is a object"
+    )
+
+
+def test_what_holds_nothing_to_move_passes() -> None:
+    values: list[Any] = [None, 3, "text", {}, [], {"lr": 0.1, "names": ["a", ("b",)]}]
+    for value in values:
+        assert moved(value) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "is_new"),
+    [
+        ([A, {"text": (1, "a", None, b"", 2.5)}], True),
+        ([A, np.float32(3)], True),
+        ([A, np.zeros(3)], False),
+        ([A, Movable()], False),
+    ],
+)
+def test_it_is_told_whether_the_new_one_shares_something(value: Any, is_new: bool) -> None:  # noqa: ANN401
+    found = changed(value, lambda tensor, _: tensor.name, lambda one, _: one, "batch")
+    assert found.is_new is is_new
 
 
 class Closed(tuple[int, ...]):

@@ -1,6 +1,8 @@
 """Prefetching: streams, memory and errors, with PyTorch's part played by a fake."""
 
 import gc
+import os
+import signal
 import sys
 import threading
 import weakref
@@ -13,7 +15,7 @@ import pytest
 
 import isthmus
 import isthmus.torch
-from fakes.torch_streams import Device, Tensor, Torch
+from fakes.torch_streams import DataLoader, Device, Stream, Tensor, Torch
 from isthmus.errors import Unavailable, UsageError
 from isthmus.torch import uploading
 from isthmus.torch.moving import Twin
@@ -33,6 +35,7 @@ def torch(monkeypatch: pytest.MonkeyPatch) -> Torch:
         assert source_order == "stream", "the call doesn't wait"
 
         def result() -> None:
+            fake.before_copies()
             if fake.interruptions:
                 raise fake.interruptions.pop()
             for target, source in zip(targets, sources, strict=True):
@@ -86,24 +89,189 @@ def test_each_loop_begins_the_loader_anew() -> None:
 
 
 @pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize("loader", [list, DataLoader])
+def test_the_consumer_alone_keeps_a_batch(loader: Any) -> None:  # noqa: ANN401
+    gc.collect()
+    gc.disable()
+    try:
+        items = iter(isthmus.torch.prefetch(loader(batches(3))))
+        watched = [weakref.ref(next(items)["x"]) for _ in range(3)]
+        assert [each() for each in watched] == [None] * 3
+        items.close()
+    finally:
+        gc.enable()
+
+
+class Reusing:
+    """A loader that fills the same memory again, and counts what it was asked for."""
+
+    def __init__(self, device: Device = CPU, *others: Any) -> None:  # noqa: ANN401
+        self.batch = [Tensor("nothing", device), *others]
+        self.asked = 0
+        self.asked_twice = threading.Event()
+
+    def __iter__(self) -> Iterator[Any]:
+        for number in range(20):
+            self.asked += 1
+            if self.asked == 2:
+                self.asked_twice.set()
+            self.batch[0].name = f"x{number}"
+            for other in self.batch[1:]:
+                other[:] = number
+            yield self.batch
+
+
+@pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize("depth", [1, 2, 5])
+def test_a_loader_may_reuse_its_tensors(depth: int) -> None:
+    found = list(isthmus.torch.prefetch(Reusing(), depth=depth))
+    assert [batch[0].name for batch in found] == [f"x{i} there" for i in range(20)]
+
+
+@pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize("depth", [1, 2, 5])
+def test_a_loader_may_reuse_its_tensors_on_the_device(depth: int) -> None:
+    found = list(isthmus.torch.prefetch(Reusing(GPU), depth=depth))
+    assert [batch[0].name for batch in found] == [f"copy of x{i}" for i in range(20)]
+
+
+@pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize("device", ["cuda", "cpu"])
+def test_a_loader_may_reuse_what_isnt_copied(device: str) -> None:
+    loader = Reusing(CPU, np.zeros(3))
+    for number, batch in enumerate(isthmus.torch.prefetch(loader, device, depth=3)):
+        assert batch[0].name.startswith(f"x{number}")
+        assert batch[1].tolist() == [number] * 3
+        assert loader.asked == number + 1
+
+
+@pytest.mark.usefixtures("torch")
+def test_a_loader_that_may_reuse_its_tensors_is_read_while_a_batch_is_in_use() -> None:
+    loader = Reusing()
+    items = iter(isthmus.torch.prefetch(loader))
+    next(items)
+    assert loader.asked_twice.wait(60)
+    items.close()
+
+
+@pytest.mark.parametrize("made", [DataLoader, lambda given: DataLoader(given, 2, list)])
+def test_a_data_loader_is_read_while_a_batch_is_copied(torch: Torch, made: Any) -> None:  # noqa: ANN401
+    loader = Reusing()
+    torch.before_copies = lambda: loader.asked_twice.wait(60)
+    next(iter(isthmus.torch.prefetch(made(loader))))
+    assert loader.asked >= 2
+
+
+class OtherDataLoader(DataLoader):
+    def __iter__(self) -> Any:  # noqa: ANN401
+        return super().__iter__()
+
+
+@pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize(
+    "made", [lambda given: OtherDataLoader(given, 2), lambda given: DataLoader(given, 0, list)]
+)
+def test_a_data_loader_of_the_users_own_may_reuse_its_tensors(made: Any) -> None:  # noqa: ANN401
+    found = list(isthmus.torch.prefetch(made(Reusing())))
+    assert [batch[0].name for batch in found] == [f"x{i} there" for i in range(20)]
+
+
+class Movable:
+    """A batch that moves itself, as PyTorch Geometric's do."""
+
+    def __init__(self, device: Device = CPU) -> None:
+        self.device = device
+        self.used_in: list[str] = []
+
+    def to(self, device: Device, *, non_blocking: bool) -> "Movable":
+        assert non_blocking
+        return Movable(device)
+
+    def record_stream(self, stream: Stream) -> None:
+        self.used_in.append(stream.name)
+
+
+class Simple:
+    """One that does no more than PyTorch's documentation asks for."""
+
+    device = CPU
+
+    def to(self, device: Device) -> "Simple":
+        moved = Simple()
+        moved.device = device
+        return moved
+
+
+@pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize("loader", [list, DataLoader])
+def test_objects_that_can_move_themselves_do(loader: Any) -> None:  # noqa: ANN401
+    given = [{"x": Tensor("x", CPU), "graph": Movable(), "more": [Simple()]} for _ in range(3)]
+    found = list(isthmus.torch.prefetch(loader(given)))
+    assert len(found) == 3
+    for batch in found:
+        assert batch["x"].device == batch["graph"].device == batch["more"][0].device == GPU
+        assert batch["graph"].used_in == ["consumer"]
+
+
+@pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize("device", ["cuda", "cpu"])
+def test_a_batch_of_objects_without_tensors_is_refused(device: str) -> None:
+    with pytest.raises(UsageError, match=r"holds no tensor: .*\['ids'\] is a ndarray"):
+        list(isthmus.torch.prefetch([{"ids": np.zeros(3)}], device))
+    assert list(isthmus.torch.prefetch([{"name": "a"}], device)) == [{"name": "a"}]
+
+
+@pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize("device", ["cuda", "cpu"])
+@pytest.mark.parametrize("loader", [list, DataLoader])
+def test_threads_share_a_loop(device: str, loader: Any) -> None:  # noqa: ANN401
+    items = iter(isthmus.torch.prefetch(loader(batches(200)), device))
+    found: list[str] = []
+
+    def take() -> None:
+        found.extend(batch["x"].name for batch in items)
+
+    threads = [threading.Thread(target=take, daemon=True) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    assert sorted(name.split()[0] for name in found) == sorted(f"x{i}" for i in range(200))
+
+
+@pytest.mark.usefixtures("torch")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*fork.*:RuntimeWarning")
+@pytest.mark.parametrize("device", ["cuda", "cpu"])
+def test_a_forked_child_is_told_to_begin_a_loop_of_its_own(device: str) -> None:
+    items = iter(isthmus.torch.prefetch(batches(9), device))
+    next(items)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)  # ends it if it hangs
+        try:
+            next(items)
+        except UsageError:
+            items.close()
+            del items
+            gc.collect()
+            os._exit(7)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert len(list(items)) == 8
+
+
 def test_what_the_loader_made_on_the_device_comes_after_the_loaders_work(torch: Torch) -> None:
     given = Tensor("made there", GPU)
-    (found,) = isthmus.torch.prefetch([[given]])
+    (found,) = isthmus.torch.prefetch(DataLoader([[given]]))
     assert found == [given]
     assert torch.done == [
         "consumer waits for event of consumer",  # where the loader worked
         "consumer waits for event of uploads",
     ]
     assert given.used_in == ["consumer"]
-
-
-@pytest.mark.usefixtures("torch")
-def test_only_the_consumer_keeps_a_batch() -> None:
-    items = iter(isthmus.torch.prefetch(batches(3), depth=1))
-    watched = weakref.ref(next(items)["x"])
-    gc.collect()
-    assert watched() is None
-    items.close()
 
 
 @pytest.mark.usefixtures("torch")
@@ -140,7 +308,7 @@ def test_memory_that_somebody_else_holds_stays() -> None:
 
 def test_ctrl_c_while_a_batch_is_awaited_loses_none(torch: Torch) -> None:
     torch.interruptions.append(KeyboardInterrupt())
-    items = iter(isthmus.torch.prefetch(batches(2)))
+    items = iter(isthmus.torch.prefetch(DataLoader(batches(2))))
     with pytest.raises(KeyboardInterrupt):
         next(items)
     assert [item["x"].name for item in items] == ["x0 there", "x1 there"]
