@@ -92,3 +92,12 @@ def test_the_originals_stay_as_they_are() -> None:
         again = nests.nest(seed, given, sorted(nests.CONTAINERS), [])
         text = nests.differences(value, again, torch)
         assert not text, f"seed {seed}: {text}"
+
+
+def test_what_pytorch_returns_keeps_its_type() -> None:
+    size = torch.Size([2, 3])
+    largest = torch.ones(2, 3).max(dim=1)
+    found = moved({"size": size, "largest": largest})
+    assert type(found["size"]) is torch.Size
+    assert type(found["largest"]) is type(largest)
+    assert found["largest"].values.dtype == WHERE
