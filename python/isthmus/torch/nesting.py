@@ -66,13 +66,21 @@ def changed(value: Any, change: Change, move: Change, name: str) -> Changed:  # 
     return Changed(new, walk.is_new)
 
 
+def has_method(value: object, name: str) -> bool:
+    """Tell whether an object has a method; some dictionaries raise KeyError when they are asked."""
+    try:
+        return callable(getattr(value, name, None))
+    except Exception:  # noqa: BLE001
+        return False
+
+
 class _Walk:
     def __init__(self, change: Change, move: Change) -> None:
         self._change, self._move = change, move
         # What was changed, and what it became, by its identity. Kept, so that its identity stays
         # its own: a mapping may make tensors when it is asked.
         self._done: dict[int, tuple[Any, Any]] = {}
-        self._keys: list[str] = []  # of the path, joined when somebody asks
+        self._keys: list[str | tuple[Any]] = []  # names with a dot, and what stands in brackets
         self._tensor = loaded_type("torch", "Tensor") or ()
         self._optimizer = loaded_type("torch", "optim.Optimizer") or ()
         self._nodes = loaded_type("torch", "utils._pytree.SUPPORTED_NODES") or {}
@@ -84,9 +92,9 @@ class _Walk:
         """Which object, that isn't followed, came first."""
 
     def path(self) -> str:
-        return "".join(self._keys)
+        return "".join(key if isinstance(key, str) else f"[{key[0]!r}]" for key in self._keys)
 
-    def changed(self, value: Any, key: str) -> Any:  # noqa: ANN401
+    def changed(self, value: Any, key: str | tuple[Any]) -> Any:  # noqa: ANN401
         if isinstance(value, self._unchangeable):
             return value
         self._keys.append(key)
@@ -105,7 +113,7 @@ class _Walk:
             if isinstance(value, self._tensor):
                 self.has_found = True
                 return self._change(value, self.path)
-            if callable(getattr(value, "to", None)) or isinstance(value, self._optimizer):
+            if has_method(value, "to") or isinstance(value, self._optimizer):
                 self.has_found, self.is_new = True, False
                 return self._move(value, self.path)
             if kind in self._nodes:
@@ -120,15 +128,17 @@ class _Walk:
     def _new_node(self, value: Any, node: Any) -> Any:  # noqa: ANN401
         """Change what a library has registered, by its own functions."""
         items, context = node.flatten_fn(value)
-        new = [self.changed(item, f"[{index}]") for index, item in enumerate(items)]
+        new = [self.changed(item, (index,)) for index, item in enumerate(items)]
         if isinstance(value, tuple) and all(map(operator.is_, new, items)):
             return value  # PyTorch 2.15 makes a tuple of a torch.Size
         return self._made(node.unflatten_fn, new, context)
 
     def new_tuple(self, value: tuple[Any, ...]) -> Any:  # noqa: ANN401
-        names = getattr(value, "_fields", None)
-        keys = [f".{name}" for name in names] if names else [f"[{i}]" for i in range(len(value))]
-        items = [self.changed(item, key) for item, key in zip(value, keys, strict=True)]
+        names = getattr(type(value), "_fields", None)
+        items = [
+            self.changed(item, f".{names[index]}" if names else (index,))
+            for index, item in enumerate(value)
+        ]
         if all(map(operator.is_, items, value)):
             return value
         # Not by a constructor of its own, which may take something else than its items.
@@ -138,9 +148,9 @@ class _Walk:
         clone = self._made(copy.copy, value)  # keeps the factory of a defaultdict, and the like
         if isinstance(value, dict):
             for key, item in value.items():
-                self._made(clone.__setitem__, key, self.changed(item, f"[{key!r}]"))
+                self._made(clone.__setitem__, key, self.changed(item, (key,)))
         else:
-            items = [self.changed(item, f"[{index}]") for index, item in enumerate(value)]
+            items = [self.changed(item, (index,)) for index, item in enumerate(value)]
             clone.clear()
             clone.extend(items)
         return self._with_attributes(value, clone)

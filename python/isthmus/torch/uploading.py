@@ -12,7 +12,7 @@ from isthmus.torch.ahead import END, Ahead, Failure, NothingYet
 from isthmus.torch.freeing import UsedTensors, export
 from isthmus.torch.library import torch_module
 from isthmus.torch.moving import Twin, is_plain, sent, twin_of
-from isthmus.torch.nesting import Path, changed
+from isthmus.torch.nesting import Path, changed, has_method
 from isthmus.torch.recording import recording
 from isthmus.transfer.copying import default_transfers
 from isthmus.transfer.future import CopyFuture
@@ -271,6 +271,6 @@ class _Uploader:
         self._is_theirs = True
         with recording(self._tensors, self._device):
             found = sent(value, self._device, non_blocking=True)
-        if callable(getattr(found, "record_stream", None)):
+        if has_method(found, "record_stream"):
             self._tensors.append(found)
         return found

@@ -64,7 +64,7 @@ def test_an_optimizer_that_has_made_no_step_passes() -> None:
     assert isthmus.torch.to(optimizer) is optimizer
 
 
-class Knowing(torch.nn.Linear):
+class Knowing(torch.nn.Linear):  # type: ignore[misc]
     """A module that notes where it is, as Lightning's do."""
 
     where: Any = None

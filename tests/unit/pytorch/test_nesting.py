@@ -166,6 +166,10 @@ class AttributesAreItems(dict[str, Any]):
         self.__dict__ = self
 
 
+class AttributesAreLookedUp(dict[str, Any]):
+    __getattr__ = dict.__getitem__
+
+
 class ItemsAreAttributes(OrderedDict[str, Any]):
     """As transformers' ModelOutput is."""
 
@@ -182,6 +186,8 @@ def test_items_that_are_attributes_too_are_both_changed() -> None:
     assert found.a is found["a"] == "a at batch['a']"
     found.more = 3
     assert found["more"] == 3
+    looked_up = moved(AttributesAreLookedUp(a=A))
+    assert (type(looked_up), looked_up.a) == (AttributesAreLookedUp, "a at batch['a']")
     given = ItemsAreAttributes()
     given["a"] = A
     found = moved(given)
