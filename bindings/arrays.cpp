@@ -102,11 +102,13 @@ void bind_arrays(nb::module_& m) {
       m, "HeldMemory", "Keeps an array's memory in place for as long as this object lives.");
   const nb::class_<OwnArray> own =
       nb::class_<OwnArray>(m, "OwnArray", "What the native module reads of a DeviceArray.")
-          .def(nb::init<std::uintptr_t, const nb::sequence&, int, std::int64_t>(), "pointer"_a,
-               "shape"_a, "type_code"_a, "item_bits"_a,
-               nb::sig("def __init__(self, pointer: int, shape: Sequence[int], type_code: int, "
-                       "item_bits: int) -> None"),
-               "The type's code is DLPack's.");
+          .def(nb::init<std::uintptr_t, const nb::sequence&, nb::handle>(), "pointer"_a, "shape"_a,
+               "example"_a,
+               nb::sig("def __init__(self, pointer: int, shape: Sequence[int], example: object) "
+                       "-> None"),
+               "The example is a NumPy array with such items.")
+          .def_prop_ro("type_code", &OwnArray::type_code,
+                       "DLPack's number of the items' type; below 0 if it has none.");
   nb::class_<ArrayReader>(m, "ArrayReader", "Reads arrays from any library.")
       .def(nb::init<nb::object>(), "asked"_a, "asked: an isthmus.arrays.reading.Asked.")
       .def(

@@ -19,6 +19,7 @@ enum TypeCode : std::uint8_t {
   kBfloat = 4,
   kComplex = 5,
   kBool = 6,
+  kFloat6 = 15,  // from here on less than a byte
 };
 
 struct Device {

@@ -75,6 +75,7 @@ void take_dtype(nb::handle array, Item& item) {
   nb::object named = from_python([&] { return PyObject_Str(meant.ptr()); });
   item.code = text_of(named).starts_with("void") ? Item::kAny : Item::kNamed;
   item.named = std::move(named);
+  if (of_a_user) find_dlpack_code(item);
 }
 
 /// For an array whose __array_struct__ has no flags: NumPy clears them all if it has fields.

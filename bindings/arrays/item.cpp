@@ -156,6 +156,11 @@ std::string Item::name() const {
   return true;
 }
 
+void find_dlpack_code(Item& item) {
+  for (int code = 0; code < dlpack::kFloat6; ++code)
+    if (dlpack_name(code, item.bits, 1) == item.name()) item.code = code;
+}
+
 bool take_typestr(std::string_view text, Item& item) {
   // Nearly always a number with a one-digit size in the machine's byte order.
   const bool usual = text.size() == 3 && (text[0] == kOwnOrder || text[0] == '|') &&

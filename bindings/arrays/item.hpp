@@ -29,6 +29,10 @@ bool same_items(const Item& one, const Item& other);
 /// Returns     false for another kind
 bool take_number(char kind, std::int64_t item_bytes, Item& item);
 
+/// Gives a type that is known by its name its number in DLPack, if it has one: "bfloat16" of
+/// ml_dtypes, for instance. DLPack packs items of less than a byte, which NumPy never does.
+void find_dlpack_code(Item& item);
+
 /// A type string of NumPy's array interface, such as "<f4" or "<M8[ns]".
 ///
 /// Returns     false if it isn't one, or means Python objects

@@ -12,9 +12,11 @@
 class OwnArray {
 public:
   /// lengths      a sequence of ints
-  /// type_code    DLPack's, for items of one lane
-  OwnArray(std::uintptr_t pointer, const nanobind::sequence& lengths, int type_code,
-           std::int64_t item_bits);
+  /// example      a NumPy array with such items
+  OwnArray(std::uintptr_t pointer, const nanobind::sequence& lengths, nanobind::handle example);
+
+  /// DLPack's number of the items' type; below 0 if it has none.
+  int type_code() const noexcept { return item_.code; }
 
   /// Reads it into an array that is new.
   void read(Array& array) const;
@@ -22,6 +24,5 @@ public:
 private:
   void* data_;
   std::vector<std::int64_t> lengths_;
-  int type_code_;
-  std::int64_t item_bits_;
+  Item item_;
 };

@@ -22,9 +22,9 @@ class Driver:
         """
 
     @staticmethod
-    def absent(reason: str, needs: str) -> Driver:
+    def open_or_absent(source: str = '') -> Driver:
         """
-        Stand for a driver that isn't there: only the host's memory can be copied.
+        As open(); where there is no driver, or a parent process has it, stand for it: only the host's memory can be copied.
         """
 
     def require_devices(self) -> None:
@@ -638,8 +638,12 @@ class HeldMemory:
 class OwnArray:
     """What the native module reads of a DeviceArray."""
 
-    def __init__(self, pointer: int, shape: Sequence[int], type_code: int, item_bits: int) -> None:
-        """The type's code is DLPack's."""
+    def __init__(self, pointer: int, shape: Sequence[int], example: object) -> None:
+        """The example is a NumPy array with such items."""
+
+    @property
+    def type_code(self) -> int:
+        """DLPack's number of the items' type; below 0 if it has none."""
 
 class ArrayReader:
     """Reads arrays from any library."""

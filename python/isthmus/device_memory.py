@@ -10,13 +10,13 @@ from isthmus.transfer.packing import numpy_module
 from isthmus.windows.opening import default_windows
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
+    from isthmus.arrays.accepted import DeviceLike, ItemType
 
 
 def device_empty(
     shape: SupportsIndex | Sequence[SupportsIndex],
-    dtype: "DTypeLike" = float,
-    device: int | str = 0,
+    dtype: "ItemType" = float,
+    device: "DeviceLike" = 0,
 ) -> DeviceArray:
     """
     Make an array of undefined contents in a GPU's memory, in C order.
@@ -27,14 +27,16 @@ def device_empty(
 
     Args:
         shape: Items along each dimension, or the number of items.
-        dtype: NumPy's booleans, integers, floats and complex numbers.
-        device: The GPU's ordinal, or "cuda:ORDINAL".
+        dtype: Any type of NumPy, ml_dtypes or PyTorch, or its name: "bfloat16", "float8_e4m3fn". Not
+            Python objects.
+        device: The GPU's ordinal, "cuda:ORDINAL", or a device of PyTorch, CuPy or JAX.
 
     Returns:
         A `DeviceArray`. `isthmus.copy` fills it: `isthmus.copy(array, numbers)`.
 
     Raises:
         Unavailable: There is no NumPy, no driver or no GPU; the message names the emulated device.
+            Or NumPy has the type only with ml_dtypes, which isn't installed.
         OutOfDeviceMemory: The GPU hasn't that much free memory.
         UsageError: The shape, type or device is invalid.
     """
@@ -47,12 +49,12 @@ def device_empty(
     return DeviceArray(context, lengths, kind, ordinal)
 
 
-def device_name(device: int | str = 0) -> str:
+def device_name(device: "DeviceLike" = 0) -> str:
     """
     Name a GPU, as its driver does: "NVIDIA H200".
 
     Args:
-        device: The GPU's ordinal, or "cuda:ORDINAL".
+        device: As for `device_empty`.
 
     Returns:
         The name. The emulated device's contains "Emulated".

@@ -39,6 +39,10 @@ public:
   ///          survive fork(); DriverError when cuInit fails for any other reason.
   static Driver open(const std::string& source = {});
 
+  /// As open(). Where that throws Unavailable, gives an absent() driver, and in a child of fork() whose
+  /// parent has opened a driver, one that throws UsageError where an absent one throws Unavailable.
+  ISTHMUS_HIDDEN static Driver open_or_absent(const std::string& source = {});
+
   /// Stands for a driver that isn't there. It has no devices and no functions: copies within the
   /// host's memory need none, and whatever needs one throws Unavailable.
   ///
@@ -65,13 +69,15 @@ public:
   /// Number of devices; 0 when there is none.
   int device_count() const;
 
-  /// False if there were no devices when the driver was opened, or there is no driver.
+  /// False if there were no devices when the driver was opened, there is no driver, or it belongs to
+  /// the parent process.
   ISTHMUS_HIDDEN bool has_devices() const noexcept;
   /// False in a child of fork(): the driver belongs to the process that opened it.
   ISTHMUS_HIDDEN bool in_own_process() const noexcept;
   /// Throws UsageError unless in_own_process().
   ISTHMUS_HIDDEN void require_own_process() const;
-  /// Throws Unavailable, which says why there is none, unless has_devices().
+  /// Throws Unavailable, which says why there is none, unless has_devices(); UsageError if the
+  /// parent process has them.
   ISTHMUS_HIDDEN void require_devices() const;
 
   /// Throws DriverError (OutOfDeviceMemory for code 2) unless `result`, a CUresult, is 0.

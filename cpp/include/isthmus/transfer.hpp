@@ -206,8 +206,8 @@ private:
 };
 
 /// Copies between the host and the devices of one driver. It has value semantics: copies share
-/// windows, rings and statistics. May be used from any thread. In a forked child every member
-/// throws UsageError.
+/// windows, rings and statistics. May be used from any thread. In a forked child they copy only within
+/// the host's memory, and have statistics of their own; whatever needs a device throws UsageError.
 class ISTHMUS_API Transfers {
 public:
   explicit Transfers(const Driver& driver);

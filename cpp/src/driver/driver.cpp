@@ -33,10 +33,10 @@ std::vector<std::string> Driver::missing_symbols() const {
   return names;
 }
 
-bool Driver::has_devices() const noexcept { return state_->has_devices; }
+bool Driver::has_devices() const noexcept { return state_->has_devices && in_own_process(); }
 
 void Driver::require_devices() const {
-  if (has_devices()) return;
+  if (state_->has_devices) return require_own_process();
   if (!state_->absence.empty()) throw Unavailable("CUDA driver", state_->absence, state_->needs);
   throw Unavailable("CUDA device", "the driver at " + state_->path + " shows none", state_->needs);
 }
@@ -74,7 +74,7 @@ void Driver::check(int result, std::string_view symbol_name, std::source_locatio
 }
 
 void Driver::missing(std::size_t slot) const {
-  if (!state_->absence.empty()) require_devices();
+  if (state_->path.empty()) require_devices();
   const SymbolRow& row = kSymbolRows[slot];
   throw Unavailable(row.name,
                     "the driver at " + state_->path + " (CUDA " + version_text(state_->version) +

@@ -105,6 +105,12 @@ private:
                         state_.path + " is the toolkit's stub, made for linking only",
                         "an NVIDIA driver, and its library before the stub on the path");
     }
+    if (result == CUDA_ERROR_NOT_INITIALIZED) {
+      throw Unavailable("CUDA driver",
+                        "cuInit fails with CUDA_ERROR_NOT_INITIALIZED, as it does in a process "
+                        "that was forked from one that uses CUDA",
+                        "a process that was started by spawn");
+    }
     if (result == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH) {
       throw Unavailable("CUDA driver",
                         state_.path + " and the loaded kernel module are of different versions",
@@ -153,6 +159,18 @@ private:
 Driver Driver::open(const std::string& source) {
   watch_forks();
   return DriverLoader(locate_driver(source)).load();
+}
+
+Driver Driver::open_or_absent(const std::string& source) try {
+  watch_forks();
+  const std::uint64_t first = first_process.load();
+  if (first == 0 || first == process_generation()) return open(source);
+  State of_parent;
+  of_parent.process = first;
+  of_parent.has_devices = true;
+  return Driver(std::make_shared<const State>(std::move(of_parent)));
+} catch (const Unavailable& absence) {
+  return absent(absence.reason(), absence.needs());
 }
 
 // The library stays open: closing it could unload one that the program has just initialised.

@@ -11,9 +11,11 @@ from isthmus.arrays.pointers import DevicePointer, HostPointer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
     from typing_extensions import Buffer
 else:
     Buffer = Any  # in collections.abc from Python 3.12 on
+    DTypeLike = Any  # NumPy need not be installed
 
 
 class SupportsDLPack(Protocol):
@@ -65,6 +67,34 @@ class CupyStream(Protocol):
         """The CUstream."""
 
 
+class TorchDType(Protocol):
+    """A type of PyTorch's items."""
+
+    @property
+    def is_floating_point(self) -> bool:
+        """Tell whether it is of floats."""
+
+
+class TorchDevice(Protocol):
+    """A device of PyTorch."""
+
+    @property
+    def type(self) -> str:
+        """Its kind: "cuda"."""
+
+    @property
+    def index(self) -> Any:
+        """Its ordinal, or None for the current one."""
+
+
+class CupyDevice(Protocol):
+    """A device of CuPy or JAX."""
+
+    @property
+    def id(self) -> Any:
+        """Its ordinal."""
+
+
 # Contiguous bytes in the host's memory. Before Python 3.12 NumPy's arrays don't tell type checkers
 # that they are buffers.
 BytesLike = Buffer | SupportsArrayInterface
@@ -93,5 +123,9 @@ class ArrayList(Protocol):
 Structure = ArrayList | Mapping[Any, Any]
 # What one call can copy.
 ArrayTree = ArrayLike | Structure
+# A GPU by its ordinal, as "cuda:ORDINAL", or as a library has it.
+DeviceLike = SupportsIndex | str | TorchDevice | CupyDevice
+# The type of an array's items, as NumPy, ml_dtypes or PyTorch has it, or its name.
+ItemType = DTypeLike | TorchDType
 # A CUstream as an integer, or a stream of any library.
 StreamLike = SupportsIndex | SupportsCudaStream | TorchStream | CupyStream

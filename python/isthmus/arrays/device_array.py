@@ -1,7 +1,7 @@
 """An array in a GPU's memory that belongs to no library."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from isthmus import _native
 from isthmus.errors import UsageError
@@ -11,24 +11,8 @@ if TYPE_CHECKING:
 
     DType = np.dtype[Any]
 
-# Source: DLPack 1.1, DLDataTypeCode; by NumPy's kinds.
-_DLPACK_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
-
-
-def dlpack_code(dtype: "DType") -> int:
-    """
-    Give DLPack's code for the kind of a type.
-
-    Raises:
-        UsageError: DLPack has none, as for strings, structures and dates, or the byte order is
-            foreign.
-    """
-    if dtype.kind not in _DLPACK_CODES or not dtype.isnative:
-        raise UsageError(
-            f"an array on a GPU can't have items of {dtype}",
-            hint="choose booleans, integers, floats or complex numbers in this machine's order",
-        )
-    return _DLPACK_CODES[dtype.kind]
+# Of numpy.dtype.isbuiltin: a type that another library has registered, as ml_dtypes does.
+_OF_A_USER = 2
 
 
 class DeviceArray:
@@ -36,7 +20,8 @@ class DeviceArray:
     An array in C order in a GPU's memory, which belongs to no library.
 
     `isthmus.device_empty` makes it. Every library takes it without a copy: by DLPack
-    (`torch.from_dlpack`, `cupy.from_dlpack`) or by `__cuda_array_interface__` (CuPy, Numba).
+    (`torch.from_dlpack`, `cupy.from_dlpack`) or by `__cuda_array_interface__` (CuPy, Numba). DLPack
+    has no dates, strings and structures, and the other no types of ml_dtypes.
 
     The memory is freed when neither this object nor an array that was made of it exists any more.
     Freeing waits for all work that the device was given before, in every stream, so that a kernel
@@ -70,9 +55,16 @@ class DeviceArray:
 
         Raises:
             OutOfDeviceMemory: It doesn't fit.
-            UsageError: No array on a GPU can have this type.
+            UsageError: The items are Python objects, or have no bytes.
         """
-        code = dlpack_code(dtype)
+        import numpy as np
+
+        if dtype.hasobject:
+            raise UsageError(f"items of {dtype} are Python objects, which can't be on a GPU")
+        if dtype.itemsize == 0:
+            raise UsageError(f"items of {dtype} have no bytes", hint="give their length, as in 'S8'")
+        example = np.empty(0, dtype)
+        dtype, shape = example.dtype, (*shape, *example.shape[1:])  # of a type such as "(2,3)f4"
         self.shape = shape
         self.dtype = dtype
         self.device = device
@@ -81,7 +73,9 @@ class DeviceArray:
         self._memory = _native.DeviceMemory(context, max(1, self.nbytes))
         self.pointer = self._memory.pointer if self.nbytes else 0
         # For copies by this package: a small one takes less than reading the dictionary.
-        self._own = _native.OwnArray(self.pointer, shape, code, 8 * int(dtype.itemsize))
+        self._own = _native.OwnArray(self.pointer, shape, example)
+        if dtype.isbuiltin == _OF_A_USER:
+            return  # it has no typestr
         # For CuPy, Numba and others. Made once, because some of them ask each time.
         # Source: Numba's documentation, CUDA Array Interface (version 3).
         self.__cuda_array_interface__: dict[str, object] = {
@@ -91,6 +85,8 @@ class DeviceArray:
             "strides": None,
             "version": 3,
         }
+        if dtype.fields:
+            self.__cuda_array_interface__["descr"] = example.__array_interface__["descr"]
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Say where the memory is: on a CUDA device, and on which."""
@@ -114,12 +110,16 @@ class DeviceArray:
             copy: True is refused.
 
         Raises:
-            BufferError: The caller wants a copy, or the memory elsewhere.
+            BufferError: The caller wants a copy, or the memory elsewhere; or DLPack has no such items.
         """
+        if self._own.type_code < 0:
+            raise BufferError(
+                f"DLPack has no items of {self.dtype}: isthmus.copy copies them to a NumPy array"
+            )
         tensor: Any = _native.device_tensor(
             self.pointer,
             self.shape,
-            dlpack_code(self.dtype),
+            self._own.type_code,
             8 * self.dtype.itemsize,
             self.device,
             self._memory,
@@ -127,6 +127,17 @@ class DeviceArray:
         return tensor.__dlpack__(
             stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
         )
+
+    def __array__(self, *_arguments: object, **_options: object) -> NoReturn:
+        """Refuse to be a NumPy array, which NumPy else makes of any object."""
+        raise TypeError(
+            "a DeviceArray lies in a GPU's memory, which NumPy can't read: "
+            "isthmus.copy(host_array, device_array) copies it"
+        )
+
+    def __array_function__(self, *_arguments: object) -> NoReturn:
+        """Refuse the functions of NumPy, some of which take any failure for an answer."""
+        self.__array__()
 
     def __repr__(self) -> str:
         """Name the shape, the type and the GPU."""

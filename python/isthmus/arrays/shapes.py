@@ -1,19 +1,23 @@
 """Checks the shape and the type of an array that is to be made."""
 
 import operator
+import re
 import reprlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from isthmus.errors import UsageError
+from isthmus.arrays.loaded import loaded_type
+from isthmus.errors import Unavailable, UsageError
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import DTypeLike
+
+    from isthmus.arrays.accepted import ItemType
 
 # The limit of NumPy's arrays; before version 2 NumPy has only 32 dimensions, and raises itself.
 MAX_BYTES = (1 << 63) - 1
 _MAX_DIMENSIONS = 64
+_OF_ML_DTYPES = re.compile(r"bfloat16|b?complex32|u?int[124]|float[468]_e\w+")
 
 
 def lengths_of(shape: SupportsIndex | Sequence[SupportsIndex]) -> tuple[int, ...]:
@@ -40,21 +44,43 @@ def lengths_of(shape: SupportsIndex | Sequence[SupportsIndex]) -> tuple[int, ...
     return lengths
 
 
-def dtype_of(numpy: Any, dtype: "DTypeLike") -> "np.dtype[Any]":  # noqa: ANN401 - a module
+def dtype_of(numpy: Any, dtype: "ItemType") -> "np.dtype[Any]":  # noqa: ANN401 - a module
     """
     Give a type of items as NumPy has it.
 
     Args:
         numpy: The module.
-        dtype: A type, or what NumPy makes one of.
+        dtype: A type of NumPy, ml_dtypes or PyTorch, or its name.
 
     Raises:
-        UsageError: NumPy makes none of it.
+        UsageError: NumPy has no such type.
+        Unavailable: It has it only with ml_dtypes, which isn't installed.
     """
+    of_torch = loaded_type("torch", "dtype")
+    is_of_torch = of_torch is not None and isinstance(dtype, of_torch)
+    named: Any = str(dtype).removeprefix("torch.") if is_of_torch else dtype
+    found: np.dtype[Any]
     try:
-        found: np.dtype[Any] = numpy.dtype(dtype)
+        found = numpy.dtype(named)
     except (TypeError, ValueError, SyntaxError) as error:
-        raise UsageError(f"not a type of items: {error}") from None
+        if not isinstance(named, str) or _OF_ML_DTYPES.fullmatch(named) is None:
+            raise UsageError(f"not a type of items: {error}") from None
+        found = _of_ml_dtypes(numpy, named)
+    return found
+
+
+def _of_ml_dtypes(numpy: Any, name: str) -> "np.dtype[Any]":  # noqa: ANN401 - a module
+    try:
+        import ml_dtypes
+    except ImportError as missing:
+        raise Unavailable(
+            capability=f"the type {name}",
+            reason="NumPy has it only with ml_dtypes, which isn't installed",
+            needs="pip install ml_dtypes",
+        ) from missing
+    if not hasattr(ml_dtypes, name):
+        raise UsageError(f"not a type of items: neither NumPy nor ml_dtypes has {name}")
+    found: np.dtype[Any] = numpy.dtype(getattr(ml_dtypes, name))
     return found
 
 

@@ -8,7 +8,7 @@ from isthmus import _native
 from isthmus.arrays.ordinals import ordinal_of
 from isthmus.arrays.pending_work import PendingWork
 from isthmus.arrays.reading import Asked
-from isthmus.errors import IsthmusWarning, Unavailable, UsageError
+from isthmus.errors import IsthmusWarning, UsageError
 from isthmus.windows.recognition import device_bytes_of
 
 if TYPE_CHECKING:
@@ -171,16 +171,13 @@ class _DefaultWindows(Windows):
     """
     The default driver's windows.
 
-    Where there is no driver, they belong to none: host arrays can be copied, and everything else
-    raises Unavailable with the reason.
+    Where there is no driver, or a parent process has it, they belong to none: host arrays can be
+    copied, and everything else raises Unavailable or UsageError with the reason.
     """
 
     @staticmethod
     def _opened_driver(source: str) -> _native.Driver:
-        try:
-            return _native.Driver.open(source)
-        except Unavailable as absence:
-            return _native.Driver.absent(absence.reason, absence.needs)
+        return _native.Driver.open_or_absent(source)
 
 
 def _require_number(what: str, value: object, *, first: int, last: int) -> None:

@@ -27,7 +27,7 @@ Devices::Devices(const Driver& driver, const WindowCache& windows, const RingSet
     : driver_(driver),
       windows_(windows),
       ring_(ring),
-      made_(static_cast<std::size_t>(std::max(driver.device_count(), 1))) {}
+      made_(driver.has_devices() ? static_cast<std::size_t>(driver.device_count()) : 1) {}
 
 DevicePaths& Devices::make(int device) {
   auto& slot = made_.at(static_cast<std::size_t>(device));

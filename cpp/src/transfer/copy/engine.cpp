@@ -67,13 +67,18 @@ Transfers Engine::transfers(Windows windows, const RingSettings& ring) {
   return Transfers(std::make_shared<Engine>(std::move(windows), ring));
 }
 
-void Engine::require_own_process() const {
-  isthmus::require_own_process(process_, "these Transfers");
+Engine& Engine::in_child() {
+  Engine* child = child_.load(std::memory_order_acquire);
+  while (child == nullptr || child->process_ != process_generation()) {
+    auto fresh = std::make_unique<Engine>(windows);
+    if (child_.compare_exchange_strong(child, fresh.get(), std::memory_order_acq_rel))
+      child = fresh.release();
+  }
+  return *child;
 }
 
 [[gnu::hot]] void Engine::copy(void* target, const void* source, std::size_t size_bytes,
                                const CopyOptions& options) {
-  require_own_process();
   const Request request = request_of(options, Return::complete);
   if (size_bytes == 0 || copy_again(target, source, size_bytes, request)) return;
   copy_examined(examined(target, source, size_bytes, request), request);
@@ -119,7 +124,6 @@ Task Engine::examined(void* target, const FileSource& source, std::size_t size_b
 
 bool Engine::copy_at_once(void* target, const void* source, std::size_t size_bytes,
                           const CopyOptions& options) try {
-  require_own_process();
   if (size_bytes > kMostBytesAtOnce) return false;
   Request request = request_of(options, Return::complete);
   const Carriers::Turn turn = carriers_.next_turn();
@@ -163,7 +167,6 @@ void Engine::copy_examined(const Task& task, const Request& request) {
 std::shared_ptr<PendingCopy> Engine::copy_async(void* target, const void* source,
                                                 std::size_t size_bytes, const CopyOptions& options,
                                                 SourceOrder source_order) {
-  require_own_process();
   Request request = request_of(options, return_for(source_order));
   if (size_bytes == 0 || copy_at_once(target, source, size_bytes, options))
     return PendingCopy::complete();
@@ -178,7 +181,6 @@ std::shared_ptr<PendingCopy> Engine::copy_async(void* target, const void* source
 }
 
 void Engine::check_host_memory(const void* memory, std::size_t size_bytes, bool writes) {
-  require_own_process();
   if (size_bytes == 0) return;
   const Devices::AnyContext any = devices_.any_context(false);
   const auto access = writes ? host::Access::write : host::Access::read;
@@ -188,7 +190,6 @@ void Engine::check_host_memory(const void* memory, std::size_t size_bytes, bool 
 }
 
 void Engine::wait_for_work(CUstream stream) {
-  require_own_process();
   const Devices::AnyContext any = devices_.any_context(stream != nullptr);
   if (!any.exists) return;
   if (is_captured(driver, stream))
@@ -200,7 +201,6 @@ void Engine::wait_for_work(CUstream stream) {
 
 void Engine::copy_file(void* target, int descriptor, std::uint64_t offset_bytes,
                        std::size_t size_bytes, const CopyOptions& options) {
-  require_own_process();
   const FileSource source(descriptor, offset_bytes, size_bytes);
   if (size_bytes == 0) return;
   copy_examined(examined(target, source, size_bytes), request_of(options, Return::complete));
@@ -208,7 +208,6 @@ void Engine::copy_file(void* target, int descriptor, std::uint64_t offset_bytes,
 
 CopyPlan Engine::explain(const void* target, const void* source, std::size_t size_bytes,
                          const CopyOptions& options) {
-  require_own_process();
   if (size_bytes == 0) throw UsageError("a copy of 0 bytes takes no path");
   const Request request = request_of(options, Return::complete);
   Task task = examined(const_cast<void*>(target), source, size_bytes, request);
@@ -218,7 +217,6 @@ CopyPlan Engine::explain(const void* target, const void* source, std::size_t siz
 }
 
 void Engine::trim() {
-  require_own_process();
   cache_->trim();
   devices_.trim();
 }

@@ -1,6 +1,7 @@
 // The steps of a copy: examined, planned, carried.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -23,8 +24,8 @@
 
 namespace isthmus::transfer {
 
-/// What copies of one Transfers share. May be used from any thread; in a forked child every member
-/// except the destructor throws UsageError.
+/// What copies of one Transfers share. May be used from any thread of the process that made it: a
+/// forked child uses here().
 struct Engine {
   explicit Engine(Windows windows, const RingSettings& ring = {});
   ~Engine();
@@ -33,7 +34,14 @@ struct Engine {
 
   /// As transfers_with_ring().
   static Transfers transfers(Windows windows, const RingSettings& ring);
-  static Engine& of(Transfers& transfers) noexcept { return *transfers.engine_; }
+  static Engine& of(Transfers& transfers) { return transfers.engine_->here(); }
+  /// This one; in a forked child another one, without devices, so that the host's memory can be
+  /// copied whatever state the parent's locks and threads are in.
+  Engine& here() {
+    if (process_ == process_generation()) [[likely]]
+      return *this;
+    return in_child();
+  }
 
   void copy(void* target, const void* source, std::size_t size_bytes, const CopyOptions& options);
   std::shared_ptr<PendingCopy> copy_async(void* target, const void* source, std::size_t size_bytes,
@@ -46,24 +54,19 @@ struct Engine {
   bool copy_at_once(void* target, const void* source, std::size_t size_bytes,
                     const CopyOptions& options);
   void copy_many(std::span<const ManyCopy> copies) {
-    require_own_process();
     many_.copy(copies);
   }
   std::shared_ptr<PendingCopy> copy_many_async(std::span<const ManyCopy> copies,
                                                SourceOrder source_order) {
-    require_own_process();
     return many_.copy_async(copies, source_order);
   }
   std::vector<PathShare> explain_many(std::span<const ManyCopy> copies) {
-    require_own_process();
     return many_.explain(copies);
   }
   void copy_strided(const StridedCopy& copy, const CopyOptions& options) {
-    require_own_process();
     strided_.copy(copy, options);
   }
   void check_strided(const StridedCopy& copy, const CopyOptions& options) {
-    require_own_process();
     strided_.check(copy, options);
   }
   void check_host_memory(const void* memory, std::size_t size_bytes, bool writes);
@@ -73,15 +76,12 @@ struct Engine {
   CopyPlan explain(const void* target, const void* source, std::size_t size_bytes,
                    const CopyOptions& options);
   void use_profile(std::string_view json) {
-    require_own_process();
     devices_.use_profile(json);
   }
   void use_nvrtc(std::string library) {
-    require_own_process();
     devices_.use_nvrtc(std::move(library));
   }
   void trim();
-  void require_own_process() const;
   DevicePaths& paths(int device) { return devices_.at(device); }
   const CopyStatistics& statistics() const noexcept { return carriers_.statistics(); }
 
@@ -89,6 +89,7 @@ struct Engine {
   Windows windows;
 
 private:
+  Engine& in_child();
   bool copy_again(void* target, const void* source, std::size_t size_bytes, const Request& request);
   bool carry_at_once(const Task& task, const Request& request);
   Task examined(void* target, const void* source, std::size_t size_bytes, const Request& request);
@@ -96,6 +97,7 @@ private:
   void copy_examined(const Task& task, const Request& request);
 
   std::uint64_t process_;
+  std::atomic<Engine*> child_{nullptr};  ///< never destroyed
   HostMemory host_memory_;
   std::unique_ptr<WindowCache> cache_;
   Devices devices_;

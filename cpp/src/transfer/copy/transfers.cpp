@@ -88,60 +88,59 @@ Transfers::Transfers(std::shared_ptr<transfer::Engine> engine) : engine_(std::mo
 
 [[gnu::hot]] void Transfers::copy(void* target, const void* source, std::size_t size_bytes,
                                   const CopyOptions& options) {
-  engine_->copy(target, source, size_bytes, options);
+  engine_->here().copy(target, source, size_bytes, options);
 }
 
 CopyFuture Transfers::copy_async(void* target, const void* source, std::size_t size_bytes,
                                  const CopyOptions& options, SourceOrder source_order) {
-  return CopyFuture(engine_->copy_async(target, source, size_bytes, options, source_order));
+  return CopyFuture(engine_->here().copy_async(target, source, size_bytes, options, source_order));
 }
 
-void Transfers::copy_many(std::span<const ManyCopy> copies) { engine_->copy_many(copies); }
+void Transfers::copy_many(std::span<const ManyCopy> copies) { engine_->here().copy_many(copies); }
 
 CopyFuture Transfers::copy_many_async(std::span<const ManyCopy> copies, SourceOrder source_order) {
-  return CopyFuture(engine_->copy_many_async(copies, source_order));
+  return CopyFuture(engine_->here().copy_many_async(copies, source_order));
 }
 
 void Transfers::copy_strided(const StridedCopy& copy, const CopyOptions& options) {
-  engine_->copy_strided(copy, options);
+  engine_->here().copy_strided(copy, options);
 }
 
 void Transfers::check_strided(const StridedCopy& copy, const CopyOptions& options) {
-  engine_->check_strided(copy, options);
+  engine_->here().check_strided(copy, options);
 }
 
 void Transfers::check_host_memory(const void* memory, std::size_t size_bytes, bool writes) {
-  engine_->check_host_memory(memory, size_bytes, writes);
+  engine_->here().check_host_memory(memory, size_bytes, writes);
 }
 
 void Transfers::wait_for_work(std::uintptr_t stream) {
-  engine_->wait_for_work(reinterpret_cast<CUstream>(stream));
+  engine_->here().wait_for_work(reinterpret_cast<CUstream>(stream));
 }
 
 void Transfers::copy_file(void* target, int descriptor, std::uint64_t offset_bytes,
                           std::size_t size_bytes, const CopyOptions& options) {
-  engine_->copy_file(target, descriptor, offset_bytes, size_bytes, options);
+  engine_->here().copy_file(target, descriptor, offset_bytes, size_bytes, options);
 }
 
 CopyPlan Transfers::explain(const void* target, const void* source, std::size_t size_bytes,
                             const CopyOptions& options) {
-  return engine_->explain(target, source, size_bytes, options);
+  return engine_->here().explain(target, source, size_bytes, options);
 }
 
 std::vector<PathShare> Transfers::explain_many(std::span<const ManyCopy> copies) {
-  return engine_->explain_many(copies);
+  return engine_->here().explain_many(copies);
 }
 
 std::vector<PathUse> Transfers::stats() const {
-  engine_->require_own_process();
-  return engine_->statistics().uses();
+  return engine_->here().statistics().uses();
 }
 
-void Transfers::trim() { engine_->trim(); }
+void Transfers::trim() { engine_->here().trim(); }
 
-void Transfers::use_profile(std::string_view json) { engine_->use_profile(json); }
+void Transfers::use_profile(std::string_view json) { engine_->here().use_profile(json); }
 
-void Transfers::use_nvrtc(std::string library) { engine_->use_nvrtc(std::move(library)); }
+void Transfers::use_nvrtc(std::string library) { engine_->here().use_nvrtc(std::move(library)); }
 
 Windows& Transfers::windows() noexcept { return engine_->windows; }
 
