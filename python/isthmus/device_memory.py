@@ -27,8 +27,8 @@ def device_empty(
 
     Args:
         shape: Items along each dimension, or the number of items.
-        dtype: Any type of NumPy, ml_dtypes or PyTorch, or its name: "bfloat16", "float8_e4m3fn". Not
-            Python objects.
+        dtype: Any type of NumPy, ml_dtypes or PyTorch but Python objects, or its name: "bfloat16",
+            "float8_e4m3fn".
         device: The GPU's ordinal, "cuda:ORDINAL", or a device of PyTorch, CuPy or JAX.
 
     Returns:

@@ -96,6 +96,17 @@ TEST(ForkedDriver, CannotBeOpenedAgainInTheChild) {
   }));
 }
 
+TEST(ForkedDriver, IsStoodForInTheChildByOneWithoutDevices) {
+  const Driver driver = Driver::open("emulated:small");
+  EXPECT_TRUE(holds_in_child([] {
+    const Driver child = Driver::open_or_absent("emulated:small");
+    return !child.has_devices() && is_refused([&] { child.require_devices(); }) &&
+           is_refused([&] { child.call(symbol::ctx_get_current); }) &&
+           is_refused([&] { (void)child.device_count(); });
+  }));
+  EXPECT_TRUE(Driver::open_or_absent("emulated:small").has_devices());
+}
+
 TEST(ForkedDriver, MayBeFoundInTheChildWithoutBeingOpened) {
   const Driver driver = Driver::open("emulated:small");
   EXPECT_TRUE(holds_in_child([] {

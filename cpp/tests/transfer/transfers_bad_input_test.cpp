@@ -195,15 +195,20 @@ TEST_F(BadCopy, InAStreamThatDoesNotExistIsRefused) {
   EXPECT_EQ(other, Bytes(16));
 }
 
-TEST_F(BadCopy, InAForkedChildIsRefusedAndTheParentGoesOn) {
+TEST_F(BadCopy, OfADeviceInAForkedChildIsRefusedAndTheParentGoesOn) {
   const CUdeviceptr device = device_memory(kMiB);
   Bytes host(16, 3);
   upload(device, host);
   const pid_t child = fork();
   if (child == 0) {
-    const bool refused = says(refusal(to_pointer(device), host.data(), 16), "fork");
+    CopyOptions to_device;
+    to_device.target_kind = MemoryKind::device;
+    const bool refused = says(refusal(to_pointer(device), host.data(), 16, to_device), "fork") &&
+                         !refusal(to_pointer(device), host.data(), 16).empty();
+    Bytes other(16);
+    const bool copied = refusal(other.data(), host.data(), 16).empty() && other == host;
     drop_transfers();
-    _exit(refused ? 0 : 1);
+    _exit(refused && copied ? 0 : 1);
   }
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);

@@ -62,7 +62,7 @@ class DeviceArray:
         if dtype.hasobject:
             raise UsageError(f"items of {dtype} are Python objects, which can't be on a GPU")
         if dtype.itemsize == 0:
-            raise UsageError(f"items of {dtype} have no bytes", hint="give their length, as in 'S8'")
+            raise UsageError(f"items of {dtype} have no bytes: give a length, as in 'S8'")
         example = np.empty(0, dtype)
         dtype, shape = example.dtype, (*shape, *example.shape[1:])  # of a type such as "(2,3)f4"
         self.shape = shape
@@ -110,7 +110,8 @@ class DeviceArray:
             copy: True is refused.
 
         Raises:
-            BufferError: The caller wants a copy, or the memory elsewhere; or DLPack has no such items.
+            BufferError: The caller wants a copy, or the memory elsewhere; or DLPack has no such
+                items.
         """
         if self._own.type_code < 0:
             raise BufferError(

@@ -1,5 +1,6 @@
 """The calls `copy`, `copy_async`, `explain`, `stats`, `trim`, on the default driver."""
 
+import os
 import threading
 from typing import TYPE_CHECKING, overload
 
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
 # Held by whoever opens or exchanges the default. Opening takes that of isthmus.windows.opening,
 # too.
 default_lock = threading.RLock()
+
+
+def _renew_lock() -> None:
+    """Let a forked child open it, though a thread of its parent may have held the lock."""
+    global default_lock  # noqa: PLW0603 - one for all of the process
+    default_lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
 
 
 def default_transfers() -> Transfers:
@@ -187,12 +197,9 @@ def stats() -> CopyStats:
     Give what all copies between host and GPUs have cost so far, by path.
 
     Returns:
-        Calls, bytes, and seconds, measured and predicted, of each path since the process began.
-        The numbers only grow: take differences. One copy in 64 is timed if the same copy is
-        repeated without a pause, and stands for the others.
-
-    Raises:
-        UsageError: This process was forked off after its parent had made a copy.
+        Calls, bytes, and seconds, measured and predicted, of each path since the process began, or
+        was forked. The numbers only grow: take differences. One copy in 64 is timed if the same
+        copy is repeated without a pause, and stands for the others.
     """
     return default_transfers().stats()
 
@@ -203,8 +210,5 @@ def trim() -> None:
 
     Gives back address space of BAR1 and pinned memory. Complete on return. Later copies open and
     pin again what they need, which takes up to some milliseconds.
-
-    Raises:
-        UsageError: This process was forked off after its parent had made a copy.
     """
     default_transfers().trim()

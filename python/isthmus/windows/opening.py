@@ -1,5 +1,6 @@
 """Opens windows: on the default driver by `window()`, with other settings by `Windows`."""
 
+import os
 import threading
 import warnings
 from typing import TYPE_CHECKING, SupportsIndex
@@ -196,6 +197,15 @@ def _require_text(what: str, value: object) -> None:
 
 _default: Windows | None = None
 _default_lock = threading.Lock()
+
+
+def _renew_lock() -> None:
+    """Let a forked child open them, though a thread of its parent may have held the lock."""
+    global _default_lock  # noqa: PLW0603 - one for all of the process
+    _default_lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
 
 
 def default_windows() -> Windows:

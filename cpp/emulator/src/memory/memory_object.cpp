@@ -61,6 +61,7 @@ void MemoryObject::map_at(std::uintptr_t base, std::size_t size_bytes) const {
       mmap(where, size_bytes, PROT_NONE, file_ >= 0 ? kFileFlags : kNoFileFlags, file_, 0);
   require(memory != MAP_FAILED, CUDA_ERROR_OUT_OF_MEMORY);
   madvise(where, size_bytes, MADV_HUGEPAGE);  // fewer faults if the system allows it
+  madvise(where, size_bytes, MADV_DONTFORK);  // a GPU's memory isn't in a child's
 }
 
 int MemoryObject::open_file(std::size_t offset_bytes) const {
