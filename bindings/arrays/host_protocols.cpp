@@ -188,6 +188,7 @@ void read_numpy(nb::handle object, Array& array) {
                           !(found->kind == 'f' && found->item_bytes == 1) &&
                           take_number(found->kind, found->item_bytes, array.item);
   if (!own_number) {
+    if (found->kind == 'O' || found->kind == 'T') throw Refusal{"objects"};
     take_item(str.of(dtype.of(object)), array);
     take_dtype(object, array.item);
   }

@@ -51,6 +51,7 @@ void take_dlpack(const dlpack::Tensor& tensor, Array& array) {
   if (array.on_device()) array.device = tensor.device.id;
   if (!array.take_shape(tensor.shape, tensor.num_dimensions)) throw Refusal{"dimensions"};
   array.finish(tensor.strides, array.item.bits);
+  if (tensor.data == nullptr && array.size_bytes != 0) throw Refusal{"null"};
 }
 
 void take_capsule(nb::handle capsule, Array& array) {

@@ -1,6 +1,7 @@
 #include "bindings/arrays/reader.hpp"
 
 #include <string_view>
+#include <typeinfo>
 
 #include "bindings/arrays/numpy_layout.hpp"
 #include "bindings/arrays/own_array.hpp"
@@ -107,6 +108,8 @@ void ArrayReader::explain_failures(nb::handle object, Read&& read) const {
     refuse(object, refusal.reason, refusal.detail);
   } catch (nb::python_error& raised) {
     refuse(object, "raised", raised.value());
+  } catch (const std::bad_cast&) {
+    refuse(object, "no numbers", nb::none());
   }
 }
 

@@ -18,7 +18,9 @@ from isthmus.transfer.packing import numpy_module
 from isthmus.windows.opening import default_windows
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike, NDArray
+    from numpy.typing import NDArray
+
+    from isthmus.arrays.accepted import DeviceLike, ItemType
 
 PinnedPoolStats = _native.PinnedPoolStats
 
@@ -27,12 +29,12 @@ _pools: dict[int, _native.PinnedPool] = {}
 pools_lock = threading.RLock()
 
 
-def pool_of(device: int | str) -> _native.PinnedPool:
+def pool_of(device: "DeviceLike") -> _native.PinnedPool:
     """
     Give the pool of a device, created when first needed, for the rest of the package.
 
     Args:
-        device: The GPU's ordinal, or "cuda:ORDINAL".
+        device: As for `isthmus.device_empty`.
 
     Returns:
         The pool.
@@ -62,19 +64,19 @@ def exchange_pools(pools: dict[int, _native.PinnedPool]) -> dict[int, _native.Pi
 
 def empty(
     shape: int | Sequence[int],
-    dtype: "DTypeLike" = float,
+    dtype: "ItemType" = float,
     order: Literal["C", "F"] = "C",
     *,
-    device: int | str = 0,
+    device: "DeviceLike" = 0,
 ) -> "NDArray[Any]":
     """
     Make an array of undefined contents in pinned memory.
 
     Args:
         shape: Items along each dimension.
-        dtype: Any NumPy type but Python objects.
+        dtype: As for `isthmus.device_empty`.
         order: The order of its dimensions: "C", the last is adjacent; "F", the first.
-        device: The GPU of most of its copies, as its ordinal or "cuda:ORDINAL": the memory is
+        device: The GPU of most of its copies, as for `isthmus.device_empty`: the memory is
             allocated near it. Any GPU may use it.
 
     Returns:
@@ -82,7 +84,8 @@ def empty(
         you have put into a stream yourself no longer uses it.
 
     Raises:
-        Unavailable: There is no NumPy or no driver, or a limit of the machine doesn't allow it.
+        Unavailable: There is no NumPy or no driver, a limit of the machine doesn't allow it, or
+            NumPy has the type only with ml_dtypes, which isn't installed.
         OutOfDeviceMemory: The machine can't pin that much.
         UsageError: The shape, type, order or device is invalid.
     """
@@ -96,10 +99,10 @@ def empty(
 
 def zeros(
     shape: int | Sequence[int],
-    dtype: "DTypeLike" = float,
+    dtype: "ItemType" = float,
     order: Literal["C", "F"] = "C",
     *,
-    device: int | str = 0,
+    device: "DeviceLike" = 0,
 ) -> "NDArray[Any]":
     """
     Make an array of zeros in pinned memory.
@@ -124,7 +127,7 @@ def zeros(
 
 
 def empty_like(
-    prototype: "NDArray[Any]", dtype: "DTypeLike | None" = None, *, device: int | str = 0
+    prototype: "NDArray[Any]", dtype: "ItemType | None" = None, *, device: "DeviceLike" = 0
 ) -> "NDArray[Any]":
     """
     Make an array of undefined contents in pinned memory, like another one.
@@ -151,7 +154,7 @@ def empty_like(
     return empty(prototype.shape, kind, order, device=device)
 
 
-def stats(device: int | str = 0) -> PinnedPoolStats:
+def stats(device: "DeviceLike" = 0) -> PinnedPoolStats:
     """
     Give a pool's use so far: blocks, bytes, and the time spent allocating and pinning.
 
@@ -213,7 +216,7 @@ def cupy_allocator(size: int) -> Any:  # noqa: ANN401 - cupy.cuda.PinnedMemoryPo
 
 
 def _array_in_block(
-    shape: int | Sequence[int], dtype: "DTypeLike", order: str, device: int | str
+    shape: int | Sequence[int], dtype: "ItemType", order: str, device: "DeviceLike"
 ) -> tuple["NDArray[Any]", _native.PinnedBlock]:
     """Make an array, and return the memory below it, which the array keeps."""
     np = numpy_module()

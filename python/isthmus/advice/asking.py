@@ -18,6 +18,7 @@ from isthmus.sizes import parse_size
 
 if TYPE_CHECKING:
     from isthmus import _native
+    from isthmus.arrays.accepted import DeviceLike
     from isthmus.profile.model import Profile
 
 # Functions are timed until so many calls, or so many seconds.
@@ -40,7 +41,7 @@ class Advisor:
         cores: float | None = None,
         asynchronous: bool = False,
         machine: str | None = None,
-        device: int | str = 0,
+        device: "DeviceLike" = 0,
     ) -> Advice:
         """
         Rank the ways to give a host buffer to a GPU, with what each costs.
@@ -57,7 +58,7 @@ class Advisor:
             asynchronous: The program goes on while a copy runs.
             machine: A machine that comes with Isthmus, such as "h100-sxm-pcie5", or a file of
                 `isthmus profile -o FILE`; None is this machine.
-            device: The GPU, by its ordinal or as "cuda:ORDINAL", if it is this machine.
+            device: The GPU, as for `isthmus.device_empty`, if it is this machine.
 
         Returns:
             The ways, the fastest first, with times in seconds and their spread; the sizes and
@@ -90,7 +91,7 @@ class Advisor:
         resident_bytes: int = 0,
         cores: float | None = None,
         machine: str | None = None,
-        device: int | str = 0,
+        device: "DeviceLike" = 0,
     ) -> OffloadAdvice:
         """
         Time a function on the CPU and on the GPU, and say which one to use.
@@ -170,7 +171,7 @@ def _bytes(size: int | str) -> int:
         ) from None
 
 
-def _profile(machine: str | None, device: int | str) -> "Profile":
+def _profile(machine: str | None, device: "DeviceLike") -> "Profile":
     if machine is not None:
         return machine_profile(machine)
     from isthmus.windows.opening import default_windows
@@ -226,7 +227,7 @@ def complete_profile(identity: "_native.ProfileIdentity") -> "Profile | None":
     return stored if stored.memory else None
 
 
-def _uploaded(array: "Any", device: int | str) -> object:  # noqa: ANN401 - a NumPy array
+def _uploaded(array: "Any", device: "DeviceLike") -> object:  # noqa: ANN401 - a NumPy array
     from isthmus.device_memory import device_empty
     from isthmus.transfer.copying import copy
 
@@ -235,7 +236,7 @@ def _uploaded(array: "Any", device: int | str) -> object:  # noqa: ANN401 - a Nu
     return there
 
 
-def _wait_for(device: int | str) -> Callable[[], None]:
+def _wait_for(device: "DeviceLike") -> Callable[[], None]:
     """Give what waits for all work of a device."""
     from isthmus.windows.opening import default_windows
 

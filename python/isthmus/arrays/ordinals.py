@@ -1,9 +1,11 @@
-"""Finds the GPU that a caller means: by its ordinal, or by a name like "cuda:1"."""
+"""Finds the GPU that a caller means: by its ordinal, a name like "cuda:1", a library's device."""
 
 import operator
 import re
+from typing import Any
 
 from isthmus import _native
+from isthmus.arrays.loaded import loaded_type
 from isthmus.errors import UsageError
 from isthmus.spelling import counted
 
@@ -15,7 +17,8 @@ def ordinal_of(device: object, driver: _native.Driver) -> int:
     Give the ordinal of the GPU that a caller means.
 
     Args:
-        device: Its ordinal, "cuda:ORDINAL", or "cuda" for the first.
+        device: Its ordinal, "cuda:ORDINAL", or a device of PyTorch, CuPy, JAX or cuda.core; "cuda"
+            for PyTorch's current one, or the first.
         driver: Shows the GPUs.
 
     Raises:
@@ -33,12 +36,27 @@ def ordinal_of(device: object, driver: _native.Driver) -> int:
 
 
 def _meant(device: object) -> int:
-    found = _DEVICE_NAME.fullmatch(device) if isinstance(device, str) else None
+    of_torch = loaded_type("torch", "device")
+    is_named = isinstance(device, str) or (of_torch is not None and isinstance(device, of_torch))
+    found = _DEVICE_NAME.fullmatch(str(device)) if is_named else None
     if found is not None:
-        return int(found[1] or 0)
+        return _current_of_torch() if found[1] is None else int(found[1])
     try:
         if not isinstance(device, bool):
-            return operator.index(device)  # type: ignore[arg-type] # or its TypeError
+            return operator.index(_ordinal_in(device))
     except TypeError:
         pass
     raise UsageError(f"device {device!r}: give the GPU's ordinal, or 'cuda:ORDINAL'")
+
+
+def _current_of_torch() -> int:
+    cuda = loaded_type("torch", "cuda")
+    return int(cuda.current_device()) if cuda is not None and cuda.is_initialized() else 0
+
+
+def _ordinal_in(device: Any) -> Any:  # noqa: ANN401 - of any library
+    """Give what a library's device has for its ordinal; anything else as it is."""
+    if getattr(device, "platform", "gpu") not in {"gpu", "cuda"}:  # of JAX
+        return None
+    names = ("local_hardware_id", "device_id", "id")  # JAX; cuda.core; CuPy, Numba
+    return next((getattr(device, name) for name in names if hasattr(device, name)), device)

@@ -20,7 +20,7 @@ from isthmus.windows.opening import default_windows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isthmus.arrays.accepted import StreamLike
+    from isthmus.arrays.accepted import DeviceLike, StreamLike
 
 PagedStats = _native.PagedStats
 
@@ -69,7 +69,7 @@ class PagedArray(BuiltIn):
         *,
         gap_bytes: str | int = 0,
         max_ranges: int = 8,
-        device: int | str = 0,
+        device: "DeviceLike" = 0,
     ) -> None:
         """
         Map the host's array, and allocate the device's memory. Nothing is copied there yet.
@@ -95,7 +95,7 @@ class PagedArray(BuiltIn):
                 there is room for.
             gap_bytes: Of "ranges", a size.
             max_ranges: Of "ranges", 1 to 8.
-            device: The GPU's ordinal, or "cuda:ORDINAL".
+            device: As for `isthmus.device_empty`.
 
         Raises:
             UsageError: The array, unit, policy or budget is invalid, or a policy other than "units"

@@ -19,7 +19,7 @@ from isthmus.suggest import shortened
 from isthmus.transfer.copying import default_transfers
 
 if TYPE_CHECKING:
-    from isthmus.arrays.accepted import StreamLike
+    from isthmus.arrays.accepted import DeviceLike, StreamLike
 
 
 class _Shard(NamedTuple):
@@ -32,7 +32,7 @@ class _Shard(NamedTuple):
 
 def load_safetensors(
     path: AnyPath | Iterable[AnyPath],
-    device: int | str = 0,
+    device: "DeviceLike" = 0,
     *,
     framework: str = "torch",
     stream: "StreamLike | None" = None,
@@ -47,7 +47,7 @@ def load_safetensors(
     Args:
         path: A file, several files, or the index of a sharded model
             ("model.safetensors.index.json").
-        device: The GPU's ordinal, or "cuda:ORDINAL".
+        device: As for `isthmus.device_empty`.
         framework: "torch", "cupy", or "dlpack": objects with `__dlpack__`, in memory of the
             driver.
         stream: The copies begin after the work in this stream; None is the framework's current

@@ -13,7 +13,7 @@ from isthmus.errors import IsthmusWarning, UsageError
 from isthmus.windows.recognition import device_bytes_of
 
 if TYPE_CHECKING:
-    from isthmus.arrays.accepted import DeviceArrayLike
+    from isthmus.arrays.accepted import DeviceArrayLike, DeviceLike
 
 _MAX_THREADS = 1024
 _LAST_ADDRESS = (1 << 64) - 1
@@ -126,11 +126,11 @@ class Windows:
             warnings.warn(notice, IsthmusWarning, stacklevel=3)
         return opened
 
-    def backends(self, device: int | str = 0) -> list[WindowBackendReport]:
+    def backends(self, device: "DeviceLike" = 0) -> list[WindowBackendReport]:
         """Try every backend on a device: `.backend`, `.usable`, and `.reason` of each."""
         return self._native.backends(ordinal_of(device, self._driver))
 
-    def memory_kinds(self, device: int | str = 0) -> list[WindowMemoryReport]:
+    def memory_kinds(self, device: "DeviceLike" = 0) -> list[WindowMemoryReport]:
         """
         Allocate a few MiB of each kind of device memory, and open a window on it.
 
@@ -145,11 +145,11 @@ class Windows:
         """
         return self._native.memory_kinds(ordinal_of(device, self._driver))
 
-    def mapped_bytes(self, device: int | str = 0) -> int:
+    def mapped_bytes(self, device: "DeviceLike" = 0) -> int:
         """Give how many bytes of the device's BAR1 the windows map now."""
         return self._native.mapped_bytes(ordinal_of(device, self._driver))
 
-    def bar1_limit_bytes(self, device: int | str = 0) -> int:
+    def bar1_limit_bytes(self, device: "DeviceLike" = 0) -> int:
         """Give how many bytes of the device's BAR1 may be mapped at a time."""
         return self._native.bar1_limit_bytes(ordinal_of(device, self._driver))
 
