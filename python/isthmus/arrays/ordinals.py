@@ -50,8 +50,9 @@ def _meant(device: object) -> int:
 
 
 def _current_of_torch() -> int:
-    cuda = loaded_type("torch", "cuda")
-    return int(cuda.current_device()) if cuda is not None and cuda.is_initialized() else 0
+    is_initialized = loaded_type("torch", "cuda.is_initialized")
+    known = is_initialized is not None and is_initialized()
+    return int(loaded_type("torch", "cuda.current_device")()) if known else 0
 
 
 def _ordinal_in(device: Any) -> Any:  # noqa: ANN401 - of any library

@@ -100,9 +100,11 @@ def refuse(thing: object, reason: str, detail: object) -> NoReturn:
         verb = "exported" if reason == "raised" else "used as a buffer"
         # PyTorch's texts go on with frames of C++.
         lines = str(detail).strip().splitlines() or [type(detail).__name__]
-        raise UsageError(
-            f"this {what} can't be {verb}: {lines[0]}", hint=_DETACH if "grad" in lines[0] else ""
-        ) from (detail if len(lines) == 1 else None)
+        needs_gradient = getattr(thing, "requires_grad", False) is True
+        hint = _DETACH if needs_gradient and "uninitialized" not in lines[0] else ""
+        raise UsageError(f"this {what} can't be {verb}: {lines[0]}", hint=hint) from (
+            detail if len(lines) == 1 else None
+        )
     if reason == "no memory":
         found = (hint for name, hint in _INSTEAD.items() if hasattr(type(thing), name))
         raise UsageError(

@@ -1,6 +1,7 @@
 """Allocates GPU memory and creates tensors in it, with PyTorch, with CuPy, or with neither."""
 
 import importlib
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -91,7 +92,17 @@ class _Torch:
             )
 
     def allocate(self, size_bytes: int) -> Block:
-        owner = self._torch.empty(size_bytes, dtype=self._torch.uint8, device=self._device)
+        try:
+            owner = self._torch.empty(size_bytes, dtype=self._torch.uint8, device=self._device)
+        except (AssertionError, RuntimeError) as error:
+            if self._torch.cuda.is_available():
+                raise
+            raise Unavailable(
+                capability="loading into torch",
+                reason="PyTorch shows no GPU: " + re.split(r"\. |\n", str(error))[0],
+                needs="a PyTorch that is built for CUDA, on a GPU",
+                hint='framework="dlpack" needs no PyTorch, and works on the emulated device',
+            ) from None
         stream = self._torch.cuda.current_stream(owner.device).cuda_stream
         return Block(owner, owner.data_ptr(), stream)
 

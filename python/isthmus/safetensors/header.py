@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from isthmus.errors import UsageError
+from isthmus.safetensors.mistaken import LONGEST_SIGN, refuse_other_formats
 from isthmus.safetensors.types import ITEM_BITS
 from isthmus.suggest import shortened
 
@@ -87,12 +88,15 @@ def read_header(descriptor: int, file: str) -> Header:
             message names the file and the tensor.
     """
     file_bytes = os.fstat(descriptor).st_size
-    length = os.pread(descriptor, LENGTH_BYTES, 0)
+    start = os.pread(descriptor, LONGEST_SIGN, 0)
+    length = start[:LENGTH_BYTES]
     if len(length) < LENGTH_BYTES:
         raise UsageError(
             f"{file}: not a safetensors file: it has {file_bytes} bytes; a header's length has 8"
         )
     num_bytes = int.from_bytes(length, "little")
+    if start[LENGTH_BYTES : LENGTH_BYTES + 1] != b"{":
+        refuse_other_formats(start, file)
     if num_bytes > MAX_HEADER_BYTES:
         raise UsageError(
             f"{file}: not a safetensors file: it announces a header of {num_bytes} bytes; "

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from isthmus.errors import UsageError
 from isthmus.files.regular import AnyPath, path_of, read_regular
+from isthmus.safetensors.mistaken import refuse_other_formats
 from isthmus.suggest import shortened
 
 # As for a file's header.
@@ -40,10 +41,13 @@ def files_of(path: AnyPath | Iterable[AnyPath]) -> tuple[list[Path], Mapping[str
 
 def _of_index(index: Path) -> tuple[list[Path], Mapping[str, Path]]:
     try:
-        found = json.loads(read_regular(index, max_bytes=_MAX_INDEX_BYTES).decode("utf-8"))
+        text = read_regular(index, max_bytes=_MAX_INDEX_BYTES)
+        found = json.loads(text.decode("utf-8"))
     except OSError as error:
         raise UsageError(f"{index}: this index can't be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
+        if not text.lstrip().startswith(b"{"):
+            refuse_other_formats(text, str(index))
         raise UsageError(f"{index}: this index can't be read: {error}") from None
     places = found.get("weight_map") if isinstance(found, dict) else None
     if not isinstance(places, dict) or not places:

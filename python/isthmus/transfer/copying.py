@@ -200,6 +200,9 @@ def stats() -> CopyStats:
         Calls, bytes, and seconds, measured and predicted, of each path since the process began, or
         was forked. The numbers only grow: take differences. One copy in 64 is timed if the same
         copy is repeated without a pause, and stands for the others.
+
+    Raises:
+        UsageError: $ISTHMUS_DRIVER names no driver.
     """
     return default_transfers().stats()
 
@@ -210,5 +213,8 @@ def trim() -> None:
 
     Gives back address space of BAR1 and pinned memory. Complete on return. Later copies open and
     pin again what they need, which takes up to some milliseconds.
+
+    Raises:
+        UsageError: As for `stats`.
     """
     default_transfers().trim()
