@@ -6,6 +6,7 @@ array's memory returns to the pool when nothing uses the array any more.
 """
 
 import math
+import os
 import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -27,6 +28,15 @@ PinnedPoolStats = _native.PinnedPoolStats
 _pools: dict[int, _native.PinnedPool] = {}
 # Held by whoever opens or exchanges one. Opening takes that of isthmus.windows.opening, too.
 pools_lock = threading.RLock()
+
+
+def _renew_lock() -> None:
+    """Let a forked child be refused, though a thread of its parent may have held the lock."""
+    global pools_lock  # noqa: PLW0603 - one for all of the process
+    pools_lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
 
 
 def pool_of(device: "DeviceLike") -> _native.PinnedPool:

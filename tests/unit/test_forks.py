@@ -1,4 +1,4 @@
-"""A child of fork(): CUDA stays with the parent, and every call that needs it says so."""
+"""A child of fork(): CUDA stays with the parent; copies within the host's memory need none."""
 
 from pathlib import Path
 
@@ -22,11 +22,12 @@ def emulate():
         pass
 
 calls = {{
-    "copy": lambda: isthmus.copy(np.empty_like(host), host),
-    "copy_async": lambda: isthmus.copy_async(np.empty_like(host), host),
-    "explain": lambda: isthmus.explain(np.empty_like(host), host),
-    "stats": isthmus.stats,
-    "trim": isthmus.trim,
+    "copy": lambda: isthmus.copy(array, host),
+    "copy of a list": lambda: isthmus.copy([host, host[:0]], [array, host[:0]]),
+    "copy_async": lambda: isthmus.copy_async(host, array),
+    "casting copy": lambda: isthmus.copy(array, host.astype(float), casting="unsafe"),
+    "copy in a stream": lambda: isthmus.copy(np.empty_like(host), host, stream=5),
+    "explain": lambda: isthmus.explain(array, host),
     "device_empty": lambda: isthmus.device_empty(3),
     "device_name": isthmus.device_name,
     "emulated": emulate,
@@ -38,7 +39,7 @@ calls = {{
     "pinned.stats": isthmus.pinned.stats,
     "window": lambda: isthmus.window(array),
     "Windows": isthmus.Windows,
-    "Transfers": lambda: isthmus.Transfers().stats(),
+    "Transfers": lambda: isthmus.Transfers().copy(array, host),
 }}
 child = os.fork()
 if child == 0:
@@ -75,6 +76,136 @@ def test_every_call_that_needs_the_driver_is_refused_and_the_parent_goes_on(
     before = f"file = {file!r}{_BEFORE}{used}"
     done = run_code(_PROGRAM.format(before=before, file=file), EMULATED)
     assert (done.out, done.err) == ("4950\n", "")
+
+
+# Copies in every way, of arrays of the host alone.
+_HOST_COPIES = """
+import os, sys, warnings
+import numpy as np
+import isthmus
+
+warnings.simplefilter("ignore")  # of a fork beside threads
+
+def copied():
+    ones, large = np.ones((10, 10)), np.ones(1 << 20)
+    made = [np.zeros((10, 10)) for _ in range(5)] + [np.zeros(1 << 20), np.zeros((10, 10), "f4")]
+    isthmus.copy(made[0], ones)
+    isthmus.copy(made[1].T, ones)
+    isthmus.copy({"a": [made[2]]}, {"a": [ones]})
+    isthmus.copy_async(made[3], ones).result(60)
+    isthmus.copy_async([made[4], made[5]], [ones, large]).result(60)
+    isthmus.copy(made[6], ones, casting="same_kind")
+    isthmus.explain(made[0], ones), isthmus.stats(), isthmus.trim()
+    return [int(array.mean()) for array in made] == [1] * 7
+
+def in_child(action):
+    child = os.fork()
+    if child == 0:
+        try:
+            print(action(), flush=True)
+        except BaseException as failure:
+            print(repr(failure), flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("driver", "before"),
+    [
+        ("/no/such/driver.so", ""),
+        ("/no/such/driver.so", "copied()"),
+        ("emulated", ""),
+        ("emulated", "copied()"),
+        ("emulated", "isthmus.copy(isthmus.device_empty(3), np.zeros(3)); copied()"),
+        ("emulated", "opened = isthmus.Windows()"),
+        ("emulated", "isthmus.emulated().__enter__(); isthmus.device_empty(3)"),
+    ],
+)
+def test_a_child_and_its_child_copy_within_the_hosts_memory(driver: str, before: str) -> None:
+    code = f"{_HOST_COPIES}\n{before}\nin_child(lambda: (copied(), in_child(copied)))"
+    done = run_code(code, {"ISTHMUS_DRIVER": driver})
+    assert (done.out, done.err) == ("True\n(True, None)\n", "")
+
+
+def test_copies_of_the_parents_own_transfers_go_on_within_the_hosts_memory_too() -> None:
+    code = f"""{_HOST_COPIES}
+transfers = isthmus.Transfers(isthmus.Windows())
+device = isthmus.device_empty(3)
+
+def ask():
+    target = np.zeros(3)
+    transfers.copy(target, np.ones(3))
+    transfers.copy_async(target[:2], np.ones(2)).result(60)
+    try:
+        transfers.copy(target, device)
+    except isthmus.UsageError as refusal:
+        return int(target.sum()), "start processes by spawn" in str(refusal)
+
+in_child(ask)
+"""
+    assert run_code(code, EMULATED).out == "(3, True)\n"
+
+
+def test_a_child_copies_whatever_the_parents_threads_were_doing() -> None:
+    code = f"""{_HOST_COPIES}
+import threading
+from isthmus import emulation, pinned
+from isthmus.transfer import copying
+from isthmus.windows import opening
+
+opened = isthmus.Windows()
+held, forked = threading.Event(), threading.Event()
+
+def hold():
+    with copying.default_lock, opening._default_lock, pinned.pools_lock:
+        held.set()
+        forked.wait(60)
+
+def work():
+    while not forked.is_set():
+        busy.copy(np.zeros(1 << 16), np.ones(1 << 16))
+        busy.copy_async([np.zeros(100)], [np.ones(100)]).result(60)
+
+busy = isthmus.Transfers(opened)
+threads = [threading.Thread(target=target) for target in (hold, work, work)]
+for thread in threads:
+    thread.start()
+held.wait(60)
+for _ in range(20):
+    in_child(lambda: (copied(), busy.copy(np.zeros(3), np.ones(3))))
+in_child(lambda: pinned.empty(3))
+forked.set()
+"""
+    done = run_code(code, EMULATED)
+    copied, refused = done.out.splitlines()[:-1], done.out.splitlines()[-1]
+    assert (copied, "start processes by spawn" in refused) == (["(True, None)"] * 20, True)
+    assert done.err == ""
+
+
+def test_the_workers_of_a_loader_copy() -> None:
+    pytest.importorskip("torch")
+    code = """
+import warnings
+import numpy as np, torch
+import isthmus
+
+warnings.simplefilter("ignore")
+isthmus.copy(isthmus.device_empty(3), np.zeros(3))
+
+class Rows(torch.utils.data.Dataset):
+    def __len__(self):
+        return 4
+    def __getitem__(self, index):
+        row = torch.zeros(3)
+        isthmus.copy(row, np.full(3, index, "f4"))
+        return row
+
+loader = torch.utils.data.DataLoader(Rows(), 2, num_workers=2, multiprocessing_context="fork")
+print([batch.sum().item() for batch in loader])
+"""
+    done = run_code(code, EMULATED)
+    assert (done.out, done.code) == ("[3.0, 15.0]\n", 0)
 
 
 def test_a_child_may_save_arrays_of_the_host(tmp_path: Path) -> None:
