@@ -4,6 +4,7 @@ import ctypes
 import gc
 import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from fakes.blocked_stream import BlockStream
 from fakes.cuda_calls import Cuda
 from fakes.device_arrays import read_capsule
 from isthmus import _native
+from program import EMULATED, run_code
 
 pytestmark = [pytest.mark.native, pytest.mark.usefixtures("default_driver")]
 
@@ -34,6 +36,123 @@ def test_an_array_of_any_plain_type_goes_there_and_back(dtype: str) -> None:
         0,
         sent.nbytes,
     )
+
+
+def require_round_trip(array: isthmus.DeviceArray, sent: Any) -> None:  # noqa: ANN401 - of NumPy
+    """Copy an array of NumPy's there and to an array in pinned memory."""
+    isthmus.copy(array, sent)
+    back = isthmus.pinned.zeros(array.shape, array.dtype)
+    isthmus.copy(back, array)
+    assert (back.shape, back.dtype) == (sent.shape, sent.dtype) == (array.shape, array.dtype)
+    assert back.tobytes() == sent.tobytes()
+
+
+@pytest.mark.parametrize(
+    "dtype", ["M8[ns]", "m8[s]", "S8", "U2", "V8", ">f8", "i4,f4", [("a", "u1"), ("b", "f4", 3)]]
+)
+def test_dates_strings_structures_and_byte_orders_go_there_and_back(dtype: Any) -> None:  # noqa: ANN401
+    form = np.dtype(dtype)
+    sent = np.arange(12 * form.itemsize, dtype="u1").view(form).reshape(3, 4)
+    array = isthmus.device_empty((3, 4), dtype)
+    require_round_trip(array, sent)
+    isthmus.copy(array, sent[::-1])
+    told = array.__cuda_array_interface__
+    assert told["typestr"] == form.str
+    assert told.get("descr") == (form.descr if form.fields else None)
+    with pytest.raises(BufferError, match=r"^DLPack has no items of .*isthmus\.copy"):
+        array.__dlpack__()
+    if form != "V8":  # bytes without a type
+        with pytest.raises(isthmus.UsageError, match="can't copy float64"):
+            isthmus.copy(array, np.zeros((3, 4)))
+
+
+def test_an_array_of_arrays_has_their_dimensions_as_in_numpy() -> None:
+    array = isthmus.device_empty(3, "(2,4)f4")
+    require_round_trip(array, np.arange(24, dtype="f4").reshape(3, 2, 4))
+
+
+# By DLPack's numbers of types.
+_OF_ML_DTYPES = {
+    "bfloat16": (4, 16),
+    "float8_e3m4": (7, 8),
+    "float8_e4m3": (8, 8),
+    "float8_e4m3b11fnuz": (9, 8),
+    "float8_e4m3fn": (10, 8),
+    "float8_e4m3fnuz": (11, 8),
+    "float8_e5m2": (12, 8),
+    "float8_e5m2fnuz": (13, 8),
+    "float8_e8m0fnu": (14, 8),
+    "float6_e2m3fn": None,
+    "float4_e2m1fn": None,
+    "int4": None,
+}
+
+
+@pytest.mark.parametrize("name", _OF_ML_DTYPES)
+def test_types_of_ml_dtypes_are_known_by_name_and_exported_by_dlpack(name: str) -> None:
+    form = np.dtype(getattr(pytest.importorskip("ml_dtypes"), name))
+    sent = np.arange(32 * form.itemsize, dtype="u1").view(form)
+    array = isthmus.device_empty(32, name)
+    assert isthmus.device_empty(32, form.type).dtype == form
+    require_round_trip(array, sent)
+    # It has no typestr that says the type: CuPy and others must not take it for bytes.
+    assert not hasattr(array, "__cuda_array_interface__")
+    known = _OF_ML_DTYPES[name]
+    if known is None:
+        with pytest.raises(BufferError, match="DLPack has no items of"):
+            array.__dlpack__()
+        return
+    told = read_capsule(array.__dlpack__())
+    assert (told.type_code, told.item_bits) == known
+    with pytest.raises(isthmus.UsageError, match="can't copy"):
+        isthmus.copy(array, np.zeros(32, np.dtype(f"u{form.itemsize}")))
+
+
+def test_types_of_pytorch_are_those_of_its_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("ml_dtypes")
+    for name in ("float32", "bool", "uint8", "int64", "bfloat16", "float8_e5m2"):
+        form = getattr(torch, name)
+        sent = torch.arange(8).to(form)
+        array = isthmus.device_empty(8, form)
+        isthmus.copy(array, sent)
+        pinned = isthmus.pinned.empty(8, form)
+        isthmus.copy(pinned, array)
+        back = torch.zeros(8, dtype=form)
+        isthmus.copy(back, pinned)
+        assert torch.equal(back.float(), sent.float())
+        assert str(form) == f"torch.{array.dtype}"
+
+
+def test_without_ml_dtypes_its_types_are_refused_with_what_to_install() -> None:
+    code = """
+import sys
+import isthmus
+sys.modules["ml_dtypes"] = None
+for make in (isthmus.device_empty, isthmus.pinned.empty):
+    try:
+        make(3, "bfloat16")
+    except isthmus.Unavailable as refusal:
+        print(refusal)
+"""
+    assert run_code(code, EMULATED).out.count("the type bfloat16 unavailable") == 2
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        np.asarray,
+        np.sum,
+        np.zeros_like,
+        lambda array: np.array_equal(np.zeros(3), array),
+        lambda array: np.add(np.zeros(3), array),
+        lambda array: np.zeros(3) + array,
+        lambda array: np.zeros(3).__setitem__(slice(None), array),
+    ],
+)
+def test_numpy_is_told_that_it_cannot_read_a_gpu(use: Callable[[object], object]) -> None:
+    with pytest.raises(TypeError, match=r"^a DeviceArray lies in a GPU's memory.*isthmus\.copy\("):
+        use(isthmus.device_empty(3))
 
 
 def test_a_number_is_the_length_of_an_array_of_float64_as_in_numpy() -> None:
@@ -146,10 +265,11 @@ def test_more_than_there_is_is_refused(context: _native.Context) -> None:
         (-1, "u1", 0, "no negative lengths"),
         ((2, "3"), "u1", 0, "not a shape"),
         ((1 << 40, 1 << 40), "u1", 0, "no memory holds"),
-        (4, "U3", 0, "can't have items of <U3"),
-        (4, "M8[s]", 0, "can't have items of datetime64"),
-        (4, ">i4", 0, "can't have items of >i4"),
-        (4, "i4,f4", 0, "can't have items of"),
+        (4, "U", 0, "items of <U0 have no bytes: give a length"),
+        (4, object, 0, "items of object are Python objects"),
+        (4, "i4,O", 0, "are Python objects"),
+        (4, "quint8", 0, "not a type of items: .*quint8"),
+        (4, "float4_e2m1fn_x2", 0, "not a type of items|needs pip install ml_dtypes"),
         (4, "nonsense", 0, "not a type of items: .*nonsense"),
         (4, "i4,(", 0, "not a type of items"),
         (4, (int, -1), 0, "not a type of items"),
@@ -168,7 +288,7 @@ def test_an_impossible_array_is_refused(
     device: Any,  # noqa: ANN401
     words: str,
 ) -> None:
-    with pytest.raises(isthmus.UsageError, match=words):
+    with pytest.raises((isthmus.UsageError, isthmus.Unavailable), match=words):
         isthmus.device_empty(shape, dtype, device)
 
 
@@ -180,6 +300,27 @@ def test_the_device_has_a_name(driver: _native.Driver) -> None:
             isthmus.device_name(wrong)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("device", ["cuda", "cuda:0", np.int64(0)])
+# As devices of CuPy, JAX and cuda.core describe themselves.
+_DEVICES = [
+    SimpleNamespace(id=0),
+    SimpleNamespace(platform="gpu", id=7, local_hardware_id=0),
+    SimpleNamespace(device_id=0),
+]
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:0", np.int64(0), *_DEVICES])
 def test_a_device_has_names_beside_its_ordinal(device: Any) -> None:  # noqa: ANN401
     assert isthmus.device_empty(4, "u1", device).device == 0
+    assert isthmus.pinned.empty(4, "u1", device=device).nbytes == 4
+    assert isthmus.device_name(device) == isthmus.device_name()
+
+
+def test_a_device_of_pytorch_is_a_gpu_or_refused() -> None:
+    torch = pytest.importorskip("torch")
+    assert isthmus.device_empty(4, "u1", torch.device("cuda")).device == 0
+    assert isthmus.device_empty(4, "u1", torch.device("cuda", 0)).device == 0
+    for wrong in (torch.device("cpu"), torch.device("meta"), torch.device("cuda", 99)):
+        with pytest.raises(isthmus.UsageError, match=r"device .*(give the GPU's|the driver shows)"):
+            isthmus.device_empty(4, "u1", wrong)
+    with pytest.raises(isthmus.UsageError, match="give the GPU's ordinal"):
+        isthmus.device_empty(4, "u1", SimpleNamespace(platform="cpu", id=0))

@@ -1,6 +1,7 @@
 """The arrays of a call that can't be copied as they are: packed, or copied after the others."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from isthmus import _native
 from isthmus.arrays.array import Array
@@ -141,4 +142,9 @@ def work_of(
         UsageError: See `require_match`.
     """
     require_match(target, source, casting)
-    return Work(objects, target, source, stream, plain_copy(target, source))
+    plain = plain_copy(target, source)
+    if plain is None and source.shape is None:  # bytes, for an array with gaps
+        source = replace(source, shape=target.shape, item_bits=target.item_bits)
+    if plain is None and target.shape is None:
+        target = replace(target, shape=source.shape, item_bits=source.item_bits)
+    return Work(objects, target, source, stream, plain)

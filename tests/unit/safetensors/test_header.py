@@ -1,5 +1,6 @@
 """Headers of safetensors files: what is read, and what is refused by name."""
 
+import gzip
 import json
 import os
 from collections.abc import Callable
@@ -36,6 +37,35 @@ def read(tmp_path: Path) -> Read:
 
 def with_header(members: object, data: bytes = b"") -> bytes:
     return encoded(json.dumps(members).encode(), data)
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "hint"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid", "a Git LFS pointer", "git lfs pull"),
+        (b"\n<!DOCTYPE html><html>", "an HTML or XML page", "download it again"),
+        (b"PK\x03\x04" + bytes(40), "a zip archive", "isthmus.load_pt"),
+        (b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j", "a pickle", "torch.load"),
+        (gzip.compress(bytes(1000), mtime=0), "compressed by gzip", "gunzip"),
+        (gzip.compress(b"{" * 1000, mtime=1), "compressed by gzip", "gunzip"),
+        (b"GGUF\x03\0\0\0" + bytes(40), "a GGUF file", "safetensors"),
+        (b"\x93NUMPY\x01\0v\0{'descr'", "an array of NumPy", "numpy.load"),
+        (b'{"error": "Repository not found"}', "JSON", "an index"),
+    ],
+)
+def test_another_format_is_named_and_what_to_do(
+    read: Read, content: bytes, words: str, hint: str
+) -> None:
+    with pytest.raises(UsageError, match=f"not a safetensors file, but {words}") as failure:
+        read(content)
+    assert "\n" not in str(failure.value)
+    assert hint in failure.value.hint
+
+
+def test_a_header_whose_length_looks_like_another_format_is_read(read: Read) -> None:
+    """0x88b1f bytes: the signature of gzip."""
+    content = (0x88B1F).to_bytes(8, "little") + b"{}".ljust(0x88B1F)
+    assert read(content).entries == ()
 
 
 def test_tensors_come_in_the_order_of_their_bytes(read: Read) -> None:

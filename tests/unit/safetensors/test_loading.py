@@ -156,6 +156,23 @@ def shards(folder: Path) -> list[Path]:
     ]
 
 
+def test_a_pytorch_without_a_gpu_is_refused_with_what_to_do(
+    torch: Torch, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("Torch not compiled with CUDA enabled. Please do.\nframe #0")
+
+    monkeypatch.setattr(torch, "empty", refuse)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False, raising=False)
+    words = r"PyTorch shows no GPU: Torch not compiled with CUDA enabled \(needs "
+    with pytest.raises(isthmus.Unavailable, match=words) as failure:
+        isthmus.load_safetensors(model)
+    assert 'framework="dlpack"' in failure.value.hint
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    with pytest.raises(AssertionError, match="not compiled"):  # its own affair
+        isthmus.load_safetensors(model)
+
+
 def test_several_files_are_one_model(torch: Torch, tmp_path: Path) -> None:
     assert contents(isthmus.load_safetensors(shards(tmp_path))) == expected(MODEL)
     assert len(torch.blocks) == 2

@@ -19,6 +19,14 @@ def test_several_paths_are_as_many_files_in_their_order_each_once() -> None:
     assert files_of(["b", Path("a"), "b"]) == ([Path("b"), Path("a")], {})
 
 
+def test_a_pointer_of_git_lfs_in_place_of_an_index_is_named(tmp_path: Path) -> None:
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 4\n")
+    with pytest.raises(UsageError, match="but a Git LFS pointer") as failure:
+        files_of(index)
+    assert "git lfs pull" in failure.value.hint
+
+
 def test_an_index_names_files_beside_it(tmp_path: Path) -> None:
     index = tmp_path / "model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": {"x": "2.st", "y": "1.st", "z": "2.st"}}))

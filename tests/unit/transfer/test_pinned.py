@@ -74,7 +74,7 @@ def test_types_orders_and_devices_that_are_none_are_refused() -> None:
 def test_a_device_has_one_pool_by_all_its_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ISTHMUS_DRIVER", "emulated:two-gpus")
     pool = pinned.pool_of("cuda:1")
-    assert pool is pinned.pool_of(1) is pinned.pool_of(np.int64(1))  # type: ignore[arg-type]
+    assert pool is pinned.pool_of(1) is pinned.pool_of(np.int64(1))
     assert pool is not pinned.pool_of("cuda")
     array = pinned.empty(100, device="cuda:1")
     assert pinned.stats("cuda:1").used_bytes >= array.nbytes
