@@ -17,9 +17,10 @@ void bind_driver(nb::module_& m) {
       .def_static("open", &Driver::open, "source"_a = "", Release(),
                   "Open \"system\", \"emulated[:PROFILE]\" or a path; \"\" means $ISTHMUS_DRIVER, "
                   "or \"system\" if it isn't set.")
-      .def_static("open_or_absent", &Driver::open_or_absent, "source"_a = "", Release(),
-                  "As open(); where there is no driver, or a parent process has it, stand for it: only "
-                  "the host's memory can be copied.")
+      .def_static(
+          "open_or_absent", &Driver::open_or_absent, "source"_a = "", Release(),
+          "As open(); where there is no driver, or a parent process has it, stand for it: only "
+          "the host's memory can be copied.")
       .def("require_devices", &Driver::require_devices,
            "Raise Unavailable, which says why, if there is no device.")
       .def_prop_ro("version", &Driver::version,

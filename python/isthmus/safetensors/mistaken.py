@@ -2,7 +2,7 @@
 
 from isthmus.errors import UsageError
 
-# By a file's first bytes, in lower case. Sources: the formats' specifications.
+# By a file's first bytes, in lower case.
 _FORMATS = {
     b"version https://git-lfs": ("a Git LFS pointer, not the file itself", "run `git lfs pull`"),
     b"<": ("an HTML or XML page: what a server said instead of the file", "download it again"),

@@ -53,9 +53,7 @@ struct Engine {
   /// Throws      as Transfers::copy()
   bool copy_at_once(void* target, const void* source, std::size_t size_bytes,
                     const CopyOptions& options);
-  void copy_many(std::span<const ManyCopy> copies) {
-    many_.copy(copies);
-  }
+  void copy_many(std::span<const ManyCopy> copies) { many_.copy(copies); }
   std::shared_ptr<PendingCopy> copy_many_async(std::span<const ManyCopy> copies,
                                                SourceOrder source_order) {
     return many_.copy_async(copies, source_order);
@@ -75,12 +73,8 @@ struct Engine {
                  const CopyOptions& options);
   CopyPlan explain(const void* target, const void* source, std::size_t size_bytes,
                    const CopyOptions& options);
-  void use_profile(std::string_view json) {
-    devices_.use_profile(json);
-  }
-  void use_nvrtc(std::string library) {
-    devices_.use_nvrtc(std::move(library));
-  }
+  void use_profile(std::string_view json) { devices_.use_profile(json); }
+  void use_nvrtc(std::string library) { devices_.use_nvrtc(std::move(library)); }
   void trim();
   DevicePaths& paths(int device) { return devices_.at(device); }
   const CopyStatistics& statistics() const noexcept { return carriers_.statistics(); }

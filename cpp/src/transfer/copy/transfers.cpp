@@ -132,9 +132,7 @@ std::vector<PathShare> Transfers::explain_many(std::span<const ManyCopy> copies)
   return engine_->here().explain_many(copies);
 }
 
-std::vector<PathUse> Transfers::stats() const {
-  return engine_->here().statistics().uses();
-}
+std::vector<PathUse> Transfers::stats() const { return engine_->here().statistics().uses(); }
 
 void Transfers::trim() { engine_->here().trim(); }
 
