@@ -34,6 +34,40 @@ def test_pytorch_computes_in_its_memory_and_keeps_it(torch: Any) -> None:
     assert back.min() == back.max() == 2
 
 
+@pytest.mark.parametrize(
+    "name", ["bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"]
+)
+def test_pytorch_computes_with_items_that_numpy_lacks(torch: Any, name: str) -> None:
+    pytest.importorskip("ml_dtypes")
+    array = isthmus.device_empty(16, getattr(torch, name), torch.device("cuda", 0))
+    tensor = torch.from_dlpack(array)
+    assert (tensor.dtype, tensor.data_ptr()) == (getattr(torch, name), array.pointer)
+    tensor.copy_(torch.arange(16.0, device="cuda"))
+    back = isthmus.pinned.empty(16, name)
+    isthmus.copy(back, tensor)
+    assert np.array_equal(back.astype("f4"), tensor.float().cpu().numpy())
+
+
+def test_a_child_of_a_process_that_used_pytorch_on_a_gpu_copies_on_the_host(torch: Any) -> None:
+    del torch
+    code = """
+import os, sys, torch
+torch.ones(3, device="cuda")
+if os.fork() == 0:
+    import numpy, isthmus
+    made = numpy.zeros(4)
+    isthmus.copy(made, numpy.ones(4))
+    try:
+        isthmus.device_empty(3)
+    except isthmus.Unavailable as refusal:
+        print(made.sum(), "forked" in str(refusal), flush=True)
+    os._exit(0)
+os.wait()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "4.0 True\n"
+
+
 def test_cupy_takes_it_by_both_protocols(driver: _native.Driver) -> None:
     del driver
     cupy = pytest.importorskip("cupy")

@@ -66,6 +66,14 @@ TEST(Loader, SaysWhenLibraryAndKernelModuleDiffer) {
   EXPECT_TRUE(says(error->needs(), "reboot"));
 }
 
+/// Seen on an H200 with driver 580: what PyTorch has opened in the parent.
+TEST(Loader, SaysThatAnotherLibrarysDriverStayedWithTheParent) {
+  const auto error = refusal(fake("forked"));
+  ASSERT_TRUE(error.has_value());
+  EXPECT_TRUE(says(error->reason(), "forked"));
+  EXPECT_FALSE(Driver::open_or_absent(fake("forked")).has_devices());
+}
+
 TEST(Loader, PassesOnAnyOtherFailureToStart) {
   try {
     Driver::open(fake("broken"));
