@@ -241,6 +241,20 @@ def test_neither_a_stored_run_nor_one_of_a_history_is_replaced_by_a_report(
     assert stored.read_text("utf-8") == text
 
 
+def test_a_link_is_followed_if_it_is_named_and_refused_if_the_runs_id_names_it(
+    invoke: Invoke, in_a_folder: Path, tmp_path: Path
+) -> None:
+    run, kept = written(tmp_path, "aa"), tmp_path / "kept.md"
+    kept.write_text("three years of work")
+    (in_a_folder / "report-aa.md").symlink_to(kept)
+    asked = (run, "--format", "md")
+    refused(invoke, in_a_folder, "it is a link", "remove the link", *asked)
+    assert kept.read_text() == "three years of work"
+    assert invoke("report", *asked, "-o", "report-aa.md").code == 0
+    assert (in_a_folder / "report-aa.md").is_symlink()
+    assert kept.read_text().startswith("# ")
+
+
 def test_a_file_that_can_not_be_written_is_refused_before_anything_is_drawn(
     invoke: Invoke, in_a_folder: Path, tmp_path: Path
 ) -> None:

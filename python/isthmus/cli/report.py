@@ -98,7 +98,8 @@ def report(
     if path == STDOUT:
         print_data(text)
     else:
-        write_whole(path, text)
+        # Without --output the name is made of the run's id, which whoever sent it chose.
+        write_whole(path, text, follow_link=output is not None)
         say_lines(f"written: {path} ({approximate_size(len(text.encode()))})")
     if len(found) > 1 and not is_history:
         say(f"curves are named by their runs: {', '.join(names_of(found))}")

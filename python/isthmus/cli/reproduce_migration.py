@@ -236,7 +236,7 @@ def _write(output: Path, texts: "dict[str, str]", drawn: "Evaluation | None") ->
     from isthmus.sim.paper.pictures import draw_all
 
     for name, text in texts.items():
-        say_lines(f"written: {write_whole(output / name, text)}")
+        say_lines(f"written: {write_whole(output / name, text, follow_link=False)}")
     if drawn is not None:
         files = draw_all(drawn, output)
         say(f"written: {counted(len(files), 'picture')} in {output}")
@@ -262,5 +262,5 @@ def run_grid(output: Path, runners: Runners, seconds_per_run: float | None = Non
     finished = _run(points, output / "grid.parquet", runners, seconds_per_run)
     found = combinations(points, finished.rows)
     for name, text in {"grid.csv": grid_csv(found), "grid.txt": summary_text(found)}.items():
-        say_lines(f"written: {write_whole(output / name, text)}")
+        say_lines(f"written: {write_whole(output / name, text, follow_link=False)}")
     return found

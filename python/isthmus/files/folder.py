@@ -5,26 +5,45 @@ import os
 import secrets
 from pathlib import Path
 
+from isthmus.errors import WriteError
 from isthmus.files.failure import writing
 
 # The errors of file systems that can't sync a folder.
 _CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}
 
 
-def make_folder(folder: Path, *, option: str = "") -> Path:
+def make_folder(folder: Path, *, option: str = "", follow_link: bool = True) -> Path:
     """
     Create a folder, and missing ones above it. Their names are durable.
 
     Args:
         folder: The folder, which may exist.
         option: The option that named it, if one did.
+        follow_link: As for `whole.write_whole`.
 
     Raises:
         WriteError: It can't be created.
     """
     with writing(folder, option=option):
+        if not follow_link:
+            refuse_link(folder)
         _make(folder)
     return folder
+
+
+def refuse_link(path: Path) -> None:
+    """
+    Refuse a link at a name that a user hasn't named: whoever sent the folder chose its target.
+
+    Raises:
+        OSError: It can't be examined.
+        WriteError: It is a link.
+    """
+    if path.is_symlink():
+        raise WriteError(
+            f"can't write {path}: it is a link, which may lead anywhere",
+            hint="remove the link, or write into another folder",
+        )
 
 
 def try_folder(folder: Path) -> None:

@@ -36,9 +36,11 @@ class Journal:
         """
         self._path = path
         self._hint = hint
-        write_whole(path, "".join(f"{line}\n" for line in lines))
+        # Its name is made from another: no user has named it.
+        write_whole(path, "".join(f"{line}\n" for line in lines), follow_link=False)
         with writing(path):
-            self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+            self._descriptor = os.open(path, flags)
             self._size_bytes = os.fstat(self._descriptor).st_size
         # Some network file systems have no locks: there, nobody sees that it is open.
         with contextlib.suppress(OSError):

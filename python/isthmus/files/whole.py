@@ -9,33 +9,37 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from isthmus.files.failure import ELSEWHERE, not_durable, writing
-from isthmus.files.folder import sync_folder, temporary_in, try_folder
+from isthmus.files.folder import refuse_link, sync_folder, temporary_in, try_folder
 
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(?P<number>[0-9]{1,6})")
 _STANDARD = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
 
-def write_whole(path: Path, contents: str | bytes, *, hint: str = "") -> Path:
+def write_whole(
+    path: Path, contents: str | bytes, *, hint: str = "", follow_link: bool = True
+) -> Path:
     """
     Write a file so that readers see the old contents or the new, never a part.
 
-    When this returns, the new contents survive a crash. A link is followed. A target that isn't a
-    regular file, such as /dev/stdout or a pipe, is written directly.
+    When this returns, the new contents survive a crash. A target that isn't a regular file, such as
+    /dev/stdout or a pipe, is written directly.
 
     Args:
         path: The file, in a folder that exists.
         contents: Text is written as UTF-8.
         hint: Further advice for the error.
+        follow_link: Whether the user named this path. A name that the program chose, in a folder
+            that somebody may have sent, must not be a link.
 
     Raises:
         WriteError: It could not be written; the old file is unchanged.
     """
     data = contents.encode() if isinstance(contents, str) else contents
-    if _written_directly(path):
+    if follow_link and _written_directly(path):
         with writing(path, hint=hint):
             _write_directly(path, data)
     else:
-        with whole_file(path, hint=hint) as file:
+        with whole_file(path, hint=hint, follow_link=follow_link) as file:
             file.write(data)
     return path
 
@@ -72,14 +76,22 @@ class WholeFile:
     It is unbuffered, so errors of the disk occur in `write`, not later. pyarrow accepts it.
     """
 
-    def __init__(self, path: Path, *, hint: str = "", elsewhere: str = ELSEWHERE) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        hint: str = "",
+        elsewhere: str = ELSEWHERE,
+        follow_link: bool = True,
+    ) -> None:
         """
-        Begin the file. A link is followed.
+        Begin the file.
 
         Args:
             path: As for `write_whole`.
             hint: As for `write_whole`.
             elsewhere: Advice to the caller on where else to write.
+            follow_link: As for `write_whole`.
 
         Raises:
             WriteError: It can't be created.
@@ -88,7 +100,9 @@ class WholeFile:
         self._hint = hint
         self._elsewhere = elsewhere
         with self._writing():
-            self._target = path.resolve()
+            if not follow_link:
+                refuse_link(path)
+            self._target = path.resolve() if follow_link else path.absolute()
             self.temporary = temporary_in(self._target.parent)
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self.descriptor = os.open(self.temporary, flags, 0o666)
@@ -170,7 +184,12 @@ class WholeFile:
 
 @contextmanager
 def whole_file(
-    path: Path, *, hint: str = "", elsewhere: str = ELSEWHERE, durable: bool = True
+    path: Path,
+    *,
+    hint: str = "",
+    elsewhere: str = ELSEWHERE,
+    durable: bool = True,
+    follow_link: bool = True,
 ) -> Iterator[WholeFile]:
     """
     Give a file to write, which gets its name at the end, and is removed on any failure.
@@ -180,11 +199,12 @@ def whole_file(
         hint: As for `write_whole`.
         elsewhere: As for `WholeFile`.
         durable: As for `WholeFile.keep`.
+        follow_link: As for `write_whole`.
 
     Raises:
         WriteError: It could not be written; the old file is unchanged.
     """
-    file = WholeFile(path, hint=hint, elsewhere=elsewhere)
+    file = WholeFile(path, hint=hint, elsewhere=elsewhere, follow_link=follow_link)
     try:
         yield file
         file.keep(durable=durable)

@@ -202,11 +202,14 @@ class Collector:
             # A GPU that can't be diagnosed may be measured.
             self.say(f"{node}: no diagnosis: {one_line(first_fault(cause))}")
             return None
-        path = make_folder(self.folder / node) / FileKind.DIAGNOSIS.value
+        path = self._place(node, FileKind.DIAGNOSIS.value)
         # It can be had again: no crash of this machine is worth a write to disk for each node.
-        with whole_file(path, durable=False) as file:
+        with whole_file(path, durable=False, follow_link=False) as file:
             file.write(json_text(found.model_dump(mode="json")).encode())
         return found
+
+    def _place(self, node: str, name: str) -> Path:
+        return make_folder(self.folder / node, follow_link=False) / name
 
     def _next(self, node: str) -> None:
         if self._waiting[node]:
@@ -239,8 +242,8 @@ class Collector:
         # As `isthmus bench` has printed it, which is the layout of a run's file.
         # Its id comes from elsewhere, and mustn't lead to another folder.
         name = _ODD.sub("_", stem_of(run))[:_MAX_NAME]
-        path = make_folder(self.folder / node) / f"{name}{FINISHED}"
-        write_whole(path, answer.run)
+        path = self._place(node, f"{name}{FINISHED}")
+        write_whole(path, answer.run, follow_link=False)
         self.kept(path, run)
         self._collected.runs += 1
         self.say(f"{node}, {_which(answer.device)}: run {task.number} of {self.wish.repeats}")
@@ -301,8 +304,8 @@ class Collector:
         )
         self._collected.attempts += 1
         name = f"{attempt.ended_at:%Y%m%dT%H%M%SZ}-{self._collected.attempts}"
-        path = make_folder(self.folder / node) / f"{name}.{FileKind.ATTEMPT.value}"
-        write_whole(path, json_text(attempt.model_dump(mode="json")))
+        path = self._place(node, f"{name}.{FileKind.ATTEMPT.value}")
+        write_whole(path, json_text(attempt.model_dump(mode="json")), follow_link=False)
         which = f", {_which(device)}" if device else ""
         self.say(f"{node}{which}: {outcome}: {reason}")
 

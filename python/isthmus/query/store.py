@@ -6,6 +6,7 @@ at any time: docs/adr/0020-store-of-runs.md. Each of them is written whole and n
 """
 
 import os
+import re
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 FOLDER = ".isthmus-store"
 """Its name in a folder of runs."""
 SCHEMA_VERSION = 1
-_SUFFIX = ".parquet"
+_NAME = re.compile(r"[0-9a-f]{16}\.parquet")
 _VERSION_KEY = b"isthmus_store"
 _MAX_BYTES = 1 << 30
 # So many runs are in memory at once while they are read.
@@ -124,8 +125,10 @@ class Store:
         return joined([*tables, table_of(batch)])
 
     def _paths(self) -> list[Path]:
+        """List the files that a store has made: others aren't read, and never removed."""
         try:
-            return sorted(path for path in self._folder.iterdir() if path.suffix == _SUFFIX)
+            found = [] if self._folder.is_symlink() else sorted(self._folder.iterdir())
+            return [one for one in found if _NAME.fullmatch(one.name) and not one.is_symlink()]
         except OSError:
             return []
 
@@ -147,7 +150,7 @@ class Store:
     def _store(self, new: "pa.Table", *, everything: bool = False) -> None:
         """Write a table into a new file, together with files that aren't much larger."""
         try:
-            make_folder(self._folder)
+            make_folder(self._folder, follow_link=False)
             encoded = _encoded(new)
             merged = self._merged(encoded.size, everything=everything)
             old = {path: table for path in merged if (table := self._table(path)) is not None}
@@ -155,9 +158,9 @@ class Store:
                 new = self._alive(joined([new, *old.values()]))
                 encoded = _encoded(new)
             if new.num_rows:
-                path = self._folder / f"{secrets.token_hex(8)}{_SUFFIX}"
+                path = self._folder / f"{secrets.token_hex(8)}.parquet"
                 # It can be made again: no crash of this machine is worth a write to disk.
-                with whole_file(path, durable=False) as file:
+                with whole_file(path, durable=False, follow_link=False) as file:
                     file.write(memoryview(encoded))
             for path in (*old, *self._bad):
                 remove_file(path)

@@ -1,7 +1,6 @@
 """A folder of runs, of one machine or of many: which files it has, and of which node each is."""
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,10 +9,7 @@ from pathlib import Path
 from isthmus.errors import Error, UsageError
 from isthmus.run.model import Run
 from isthmus.run.reading import read_run_file
-from isthmus.run.store import FINISHED, UNFINISHED
-
-# A stored run's name, by `store.stem_of`: it names a time and not a node.
-_STORED = re.compile(r"[0-9]{8}T[0-9]{6}Z-.+")
+from isthmus.run.store import FINISHED, STEM, UNFINISHED
 
 
 class FileKind(StrEnum):
@@ -127,4 +123,4 @@ def _node(path: Path, folder: Path, kind: FileKind) -> str | None:
     if len(inside.parts) > 1:
         return inside.parent.as_posix()
     stem = path.name.removesuffix(kind.value).removesuffix(".")
-    return None if not stem or _STORED.fullmatch(stem) else stem
+    return None if not stem or STEM.fullmatch(stem) else stem

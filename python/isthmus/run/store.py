@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 from isthmus.errors import WriteError
@@ -15,6 +16,8 @@ FINISHED = ".json"
 """The suffix of a run's file."""
 UNFINISHED = ".journal"
 """The suffix of the file of a run that is being measured, or that was killed."""
+STEM = re.compile(r"[0-9]{8}T[0-9]{6}Z-.+")
+"""What `stem_of` gives: a name of a time, and not of a node."""
 
 
 def runs_folder() -> Path:

@@ -16,7 +16,7 @@ from isthmus.files.whole import remove_file
 from isthmus.run.model import Identity
 from isthmus.run.reading import id_of, is_journal, kept_files
 from isthmus.run.record import PositiveInteger, Record
-from isthmus.run.store import UNFINISHED
+from isthmus.run.store import STEM, UNFINISHED
 
 # A run's identity, machine and options take some 10 KB, and stand before its results.
 _HEAD_BYTES = 256 << 10
@@ -86,7 +86,9 @@ def expendable(
     now: datetime | None = None,
 ) -> list[StoredRun]:
     """
-    Choose the runs that can go. One that is being measured never can.
+    Choose the runs that can go.
+
+    One that is being measured never can, nor a file that `isthmus` hasn't named.
 
     Args:
         found: Stored runs, the latest last.
@@ -98,7 +100,8 @@ def expendable(
     Returns:
         The runs that every given rule lets go.
     """
-    there = [run for run in found if run.state != State.RUNNING]
+    ours = [run for run in found if STEM.fullmatch(run.path.stem)]
+    there = [run for run in ours if run.state != State.RUNNING]
     if keep is not None:
         there = there[: max(0, len(there) - keep)]
     if unfinished:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fakes import runs
+from isthmus.errors import WriteError
 from isthmus.fleet.attempt import Outcome, read_attempt
 from isthmus.fleet.check import check_fleet
 from isthmus.fleet.collecting import GRACE_S, Collected, Collector, Wish
@@ -182,7 +183,7 @@ def test_a_run_that_is_none_is_garbage(tmp_path: Path, text: str, reason: str) -
 
 def test_the_id_of_a_run_leads_to_no_other_folder(tmp_path: Path) -> None:
     run = runs.run()
-    hostile = run.model_copy(update={"run": run.run.model_copy(update={"id": "/../../x\n" * 50})})
+    hostile = run.model_copy(update={"run": run.run.model_copy(update={"id": "/../../x" * 50})})
     text = run_text(hostile)
 
     def reply(node: str, task: Task) -> str:
@@ -277,3 +278,13 @@ def test_two_nodes_that_answer_for_one_gpu_are_named(tmp_path: Path) -> None:
     findings = {one.node: one.findings for one in health.patients}
     for node in ("a", "b"):
         assert "one GPU was measured as a and b at the same time" in findings[node]
+
+
+def test_a_link_in_place_of_a_nodes_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "fleet").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "fleet" / "a").symlink_to("../elsewhere")
+    nodes = PlayedNodes(["a"], lambda *_: None)
+    with pytest.raises(WriteError, match="it is a link, which may lead anywhere"):
+        collect(tmp_path / "fleet", nodes, wish(devices=["0"]))
+    assert list((tmp_path / "elsewhere").iterdir()) == []

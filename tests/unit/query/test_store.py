@@ -225,6 +225,38 @@ def test_a_store_that_cannot_be_written_is_named_and_the_rest_goes_on(folder: Pa
     assert complaint.startswith("the store isn't written, and runs are read again: ")
 
 
+def test_a_link_in_place_of_the_store_is_neither_read_nor_written(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    research = tmp_path_factory.mktemp("research")
+    names = ["a.parquet", f"{0:016x}.parquet"]
+    for name in names:
+        (research / name).write_text("three years of work")
+    (folder / FOLDER).symlink_to(research)
+    found = find(folder)
+    assert ids(found) == ["a", "b", "c"]
+    assert found.complaints == [
+        "the store isn't written, and runs are read again: "
+        f"can't write {folder / FOLDER}: it is a link, which may lead anywhere"
+    ]
+    assert sorted(one.name for one in research.iterdir()) == sorted(names)
+
+
+def test_what_no_store_has_made_stays_in_its_folder(folder: Path, tmp_path: Path) -> None:
+    (folder / FOLDER).mkdir()
+    target = tmp_path / "kept"
+    target.write_text("three years of work")
+    others = [folder / FOLDER / "a.parquet", folder / FOLDER / f"{0:016x}.parquet"]
+    others[0].write_text("more work")
+    others[1].symlink_to(target)
+    for name in "abc":
+        write(folder / f"{name}.json", f"{name}{name}")
+        assert len(ids(find(folder))) == 3
+    assert others[0].read_text() == "more work"
+    assert others[1].is_symlink()
+    assert target.read_text() == "three years of work"
+
+
 def test_what_another_process_has_merged_meanwhile_is_read_from_the_runs(
     folder: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,7 +273,8 @@ def test_the_same_run_in_two_files_counts_once(folder: Path) -> None:
         Store(folder).append([(folder / "a.json", write(folder / "a.json", "a"))])
         write(folder / "b.json", "b")
     [first, *_] = stored(folder)
-    first.with_name(f"again-{first.name}").write_bytes(first.read_bytes())
+    first.with_name(f"{0:016x}.parquet").write_bytes(first.read_bytes())
+    assert len(stored(folder)) == 3
     assert ids(find(folder)) == ["a", "b", "c"]
     assert find(folder).views["machines"].num_rows == 3
 

@@ -126,3 +126,10 @@ def test_a_run_that_is_being_measured_is_neither_expendable_nor_removed() -> Non
     assert path == found.path
     running.remove()
     assert not Path(path).exists()
+
+
+def test_a_file_that_isthmus_has_not_named_is_never_expendable() -> None:
+    (save_run(a_run(0)).parent / "notes.json").write_text("{}")
+    (runs_folder() / "20260101-mine.json").write_text("{}")
+    assert len(stored_runs()) == 3
+    assert [int(run.id, 16) for run in expendable(stored_runs(), keep=0)] == [0]

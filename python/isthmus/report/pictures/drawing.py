@@ -172,6 +172,8 @@ def write_chart(chart: "alt.TopLevelMixin", stem: Path) -> list[Path]:
         ".svg": vl_convert.vegalite_to_svg(specification),
         ".html": vl_convert.vegalite_to_html(specification, bundle=True),
     }
-    paths = [write_whole(stem.with_suffix(suffix), text) for suffix, text in texts.items()]
-    image = vl_convert.vegalite_to_png(specification, scale=_SCALE)
-    return [*paths, write_whole(stem.with_suffix(".png"), image)]
+    images = {".png": vl_convert.vegalite_to_png(specification, scale=_SCALE)}
+    return [
+        write_whole(stem.with_suffix(suffix), contents, follow_link=False)
+        for suffix, contents in (texts | images).items()
+    ]
