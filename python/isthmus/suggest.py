@@ -1,10 +1,13 @@
 """How messages quote text from elsewhere: shortened, with the nearest valid choice."""
 
 import difflib
+import re
 from collections.abc import Iterable
 
 # Nothing valid is as long, and comparing takes time.
 _MAX_COMPARED = 100
+# Control characters but for tabs and new lines, other ends of lines, and what turns text around.
+_UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def nearest_names(typed: str, valid: Iterable[str], *, count: int = 3) -> list[str]:
@@ -43,6 +46,11 @@ def one_line(text: str) -> str:
     return "".join(
         one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text
     )
+
+
+def seen(text: str) -> str:
+    """Escape what no reader sees and a terminal obeys, as JSON spells it; lines stay lines."""
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def shortened(typed: str, *, most: int = 40) -> str:

@@ -8,7 +8,6 @@ from typer.exceptions import TyperException
 from isthmus.cli import INTERRUPTED
 from isthmus.cli.stderr import say_lines
 from isthmus.errors import Error, NoDevice, Unavailable, UsageError
-from isthmus.suggest import one_line
 
 
 class ExitCode(IntEnum):
@@ -38,12 +37,11 @@ def report_failure(error: BaseException, *, debug: bool) -> ExitCode:
         Its exit code.
     """
     if debug:
-        say_lines("".join(traceback.format_exception(error)).rstrip())
+        say_lines(*"".join(traceback.format_exception(error)).splitlines())
     lines = [f"error: {_message(error)}", *_causes(error)]
     if hint := _hint(error):
         lines.append(f"hint: {hint}")
-    # Text from a file or another program may have lines and colours of its own.
-    say_lines("\n".join(map(one_line, lines)))
+    say_lines(*lines)
     return exit_code_of(error)
 
 

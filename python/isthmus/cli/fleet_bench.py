@@ -23,7 +23,6 @@ from isthmus.cli.terminal import columns_of
 from isthmus.errors import UsageError
 from isthmus.report.format import RunFormat
 from isthmus.spelling import counted
-from isthmus.suggest import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,7 +133,7 @@ def bench(
         collected = collector.collect()
     arriving.flush()
     for complaint in store.complaints:
-        say_lines(f"store: {one_line(complaint)}")
+        say_lines(f"store: {complaint}")
     without = counted(collected.attempts, "attempt")
     rest = f"{without} left no run" if collected.attempts else "every node produced a run"
     say(f"{counted(collected.runs, 'run')} in {folder}; {rest}")

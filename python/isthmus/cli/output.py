@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from isthmus.cli.failure import ExitCode, report_failure
 from isthmus.cli.stderr import say_lines
-from isthmus.cli.stdout import STDOUT, print_data
+from isthmus.cli.stdout import STDOUT, print_data, print_drawn
 from isthmus.cli.terminal import columns_of, draws_characters, is_terminal
 from isthmus.errors import UsageError, WriteError
 from isthmus.files.whole import check_writable, write_whole
@@ -87,7 +87,7 @@ def _print_drawn(report: "Text", width: int) -> None:
     console = Console(width=width)
     with console.capture() as drawn:
         console.print(report, soft_wrap=True)
-    print_data(drawn.get())
+    print_drawn(drawn.get())
 
 
 def show(run: Run, layout: TableLayout, *, debug: bool) -> ExitCode:

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from isthmus.cli.stderr import Listener
 from isthmus.cli.terminal import columns_of
+from isthmus.suggest import one_line
 
 _COUNTER_WIDTH = 11
 _LEFT_WIDTH = 13
@@ -55,7 +56,7 @@ class ProgressBar:
 
     def tell(self, text: str) -> None:
         """Print a line that stays on the screen above the bar."""
-        self._display.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self._display.console.print(Text(one_line(text)), soft_wrap=True)
 
 
 @contextmanager
@@ -93,7 +94,7 @@ class _TwoLines(Progress):
             table = self.make_tasks_table([task])
             table.expand = True
             yield table
-            yield Text(task.description, no_wrap=True, overflow="crop", style="dim")
+            yield Text(one_line(task.description), no_wrap=True, overflow="crop", style="dim")
 
 
 class _TimeLeft(ProgressColumn):

@@ -168,4 +168,4 @@ def draw(one: Reproduced, folder: Path | None) -> None:
         say(f"not drawn: {one.publication.name}: none of its figures stands beside ours")
         return
     files = write_chart(chart, folder / one.publication.name)
-    say_lines("\n".join(f"drawn: {file}" for file in files))
+    say_lines(*(f"drawn: {file}" for file in files))

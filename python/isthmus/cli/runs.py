@@ -18,7 +18,6 @@ from isthmus.cli.terminal import columns_of
 from isthmus.errors import UsageError
 from isthmus.report.format import Format, RunFormat, TableLayout
 from isthmus.spelling import counted
-from isthmus.suggest import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -191,9 +190,9 @@ def query(
     found = Store(where).find(files)
     answer = ask(sql, found.views)
     for why in found.unread:
-        say_lines(f"left out: {one_line(why)}")
+        say_lines(f"left out: {why}")
     for complaint in found.complaints:
-        say_lines(f"store: {one_line(complaint)}")
+        say_lines(f"store: {complaint}")
     if not files:
         say(f"there is no run in {where}")
     print_data(answer_text(answer, output_format, width=columns_of(sys.stdout)))

@@ -12,19 +12,20 @@ from typing import TextIO
 
 from isthmus.cli.terminal import TROUBLE, columns_of, is_terminal
 from isthmus.report.fitting import wrapped
+from isthmus.suggest import one_line
 
 _SHOW_CURSOR = b"\x1b[?25h"
 
 
 def say(text: str) -> None:
     """Print a sentence on stderr, in lines that fit; paths and other long words stay whole."""
-    say_lines("\n".join(wrapped(text, columns_of(sys.stderr), whole_words=True)))
+    say_lines(*wrapped(text, columns_of(sys.stderr), whole_words=True))
 
 
-def say_lines(text: str) -> None:
-    """Print lines on stderr as they are, however long."""
+def say_lines(*lines: str) -> None:
+    """Print lines on stderr, however long; text from files makes no lines and colours in them."""
     if sys.stderr is not None:
-        Listener(sys.stderr).say(text)
+        Listener(sys.stderr).say("\n".join(map(one_line, lines)))
 
 
 def silence(stream: TextIO) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from isthmus.cli.stderr import silence
 from isthmus.errors import WriteError
-from isthmus.suggest import writable
+from isthmus.suggest import seen, writable
 
 STDOUT = Path("-")
 """What a user names as a file to mean stdout."""
@@ -14,13 +14,18 @@ _HINT = "check where stdout goes; --output FILE writes a file"
 
 def print_data(text: str) -> None:
     """
-    Print data on stdout.
+    Print data on stdout: text from files moves no cursor, and JSON stays the same JSON.
 
     A reader that closes early, such as `head`, is not an error.
 
     Raises:
         WriteError: stdout is closed, or can't take more.
     """
+    print_drawn(seen(text))
+
+
+def print_drawn(text: str) -> None:
+    """Print what has colours of its own, as `print_data` does."""
     stream = sys.stdout
     if stream is None:
         raise WriteError("can't print: stdout is closed", hint=_HINT)

@@ -99,7 +99,7 @@ class Verdicts:
             if on_stdout:
                 print_data("\n" + text)
             else:
-                say_lines(text.rstrip("\n"))
+                say_lines(*text.rstrip("\n").split("\n"))
         return max(codes)
 
     def draw(self, run: "Run") -> None:

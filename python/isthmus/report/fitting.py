@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from isthmus.report.page import Table
+from isthmus.suggest import one_line
 
 PAGE_WIDTH = 120
 """The width of text in files and pipes, in characters."""
@@ -100,7 +101,9 @@ class _Grid:
 
     @staticmethod
     def of(table: Table) -> "_Grid":
-        return _grid((table.heads, *table.rows), table.num_text_columns)
+        # A cell's own lines would be rows.
+        rows = tuple(tuple(map(one_line, row)) for row in (table.heads, *table.rows))
+        return _grid(rows, table.num_text_columns)
 
     @property
     def width(self) -> int:

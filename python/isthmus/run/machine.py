@@ -1,6 +1,6 @@
 """What a run knows about the machine it ran on. `null` means: not known here."""
 
-from isthmus.run.record import Integer, Record
+from isthmus.run.record import Integer, Name, Record, SmallNumber
 from isthmus.spelling import counted
 
 
@@ -9,9 +9,9 @@ class Device(Record):
 
     ordinal: Integer
     """Its number among the devices of the driver."""
-    name: str
-    uuid: str
-    pci_address: str
+    name: Name
+    uuid: Name
+    pci_address: Name
     """Lower case, as in "0000:01:00.0"."""
     compute_capability: tuple[Integer, Integer]
     total_memory_bytes: Integer
@@ -27,12 +27,12 @@ class Device(Record):
 class Link(Record):
     """The PCIe link between host and device, as NVML reports it."""
 
-    generation: Integer | None
-    generation_max: Integer | None
+    generation: SmallNumber | None
+    generation_max: SmallNumber | None
     """The maximum of this device and its slot together."""
-    width: Integer | None
+    width: SmallNumber | None
     """Lanes in use."""
-    width_max: Integer | None
+    width_max: SmallNumber | None
     read_under_load: bool | None
     """Whether copies were running: an idle link trains down."""
     bar1_bytes: Integer | None

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, AwareDatetime
 
 from isthmus.run.machine import Machine
-from isthmus.run.record import PositiveInteger, Record
+from isthmus.run.record import Name, PositiveInteger, Record
 from isthmus.run.result import Result, Status
 from isthmus.suggest import writable
 
@@ -15,7 +15,7 @@ __all__ = ["Identity", "Options", "Result", "Run", "Status"]
 class Identity(Record):
     """The run's identity."""
 
-    id: str
+    id: Name
     started_at: AwareDatetime
     finished_at: AwareDatetime
     isthmus_version: str

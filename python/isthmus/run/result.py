@@ -1,5 +1,6 @@
 """One result: one metric of one test at one size."""
 
+import re
 from collections.abc import Callable
 from enum import StrEnum
 from functools import lru_cache
@@ -8,7 +9,14 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_serializer, model_validator
 
 from isthmus.run.naming import Kind, kind_and_way
-from isthmus.run.record import Integer, NonNegativeInteger, PositiveInteger, Record
+from isthmus.run.record import (
+    Integer,
+    Name,
+    NonNegativeInteger,
+    Number,
+    PositiveInteger,
+    Record,
+)
 
 Memory = Literal[
     "pinned",
@@ -54,6 +62,12 @@ _FIELDS_OF = {
     Status.WAIVED: (False, True, False),
     Status.ERROR: (False, False, True),
 }
+# As for `Number`: what is divided by it stays finite.
+_LEAST = 1e-30
+# Axes that are computed with: positive numbers, and the numbers of GPUs.
+_COUNTS = frozenset({"unit", "row_bytes", "rows", "slices", "pieces", "chunks", "streams"})
+_ORDINALS = frozenset({"gpu", "peer"})
+_ORDINAL = re.compile("[0-9]{1,9}")
 _ONLY_WHEN_SET = ("reason", "error", "samples", "repeats", "drift")
 
 
@@ -65,8 +79,8 @@ class Result(Record):
     copies. They are null unless `status` is "passed".
     """
 
-    test: str
-    suite: str = ""
+    test: Name
+    suite: Name = ""
     """Its suites; empty in files of older versions."""
     status: Status
     source: Memory | None
@@ -77,7 +91,7 @@ class Result(Record):
     """Null for both directions, or none."""
     bytes: PositiveInteger
     """The size of one copy; for a crossover, the largest size compared."""
-    metric: str
+    metric: Name
     clock: Literal["device", "host"]
     """Whose clock timed it: the GPU's, between two events, or the CPU's."""
     blocked: bool
@@ -85,15 +99,15 @@ class Result(Record):
     include the CPU's time to enqueue them."""
     unit: Literal["B/s", "s", "B", "1"]
     """"1": a ratio."""
-    median: float | None
-    min: float | None
-    max: float | None
-    p99: float | None
+    median: Number | None
+    min: Number | None
+    max: Number | None
+    p99: Number | None
     """The 99th percentile of the values; for a bandwidth that is its fast end."""
-    iqr: float | None
-    mean: float | None = None
+    iqr: Number | None
+    mean: Number | None = None
     """Of all samples, so it depends on outliers. Comparisons use the median."""
-    cov: float | None
+    cov: Number | None
     """Standard deviation over mean, a ratio."""
     n: NonNegativeInteger | None
     """The number of samples."""
@@ -101,13 +115,13 @@ class Result(Record):
     """The number of samples far from the rest: more than three times the interquartile range beyond
     the quartiles, and at least 5 % of the median. All statistics include them; null for fewer
     than five samples."""
-    clock_reasons: list[str] | None = None
+    clock_reasons: list[Name] | None = None
     """Reasons for reduced GPU clocks during this measurement, as NVML names them; empty if there
     were none, null if unknown."""
     copies_per_sample: PositiveInteger | None
-    first_call_s: float | None
+    first_call_s: Number | None
     """How long the very first copy of this measurement took, which no sample contains."""
-    stopped_by: str | None
+    stopped_by: Name | None
     """What ended the sampling: "noise" (quiet enough), "time" or "max_samples"."""
     verified_on: Literal["device", "host"] | None
     """Who compared the bytes that arrived with those sent; null if they weren't compared."""
@@ -120,18 +134,18 @@ class Result(Record):
     choose one."""
     data: Literal["pinned", "device"] | None = None
     """For a round trip with data, their memory; `bytes` is their size."""
-    axes: dict[str, str | Integer] = Field(default_factory=dict)
+    axes: dict[Name, Name | Integer] = Field(default_factory=dict)
     """Other circumstances by name, such as {"streams": 4}."""
     host_pages_by_node: dict[Integer, Integer] | None
     """Where the pages of the host's buffer are: NUMA node to pages looked at."""
     reason: str | None = Field(default=None, description="Why it was waived. Only then present.")
     error: Failure | None = Field(default=None, description="Only present after an error.")
-    samples: list[float] | None = Field(default=None, description="Only present on request.")
-    repeats: list[float | None] | None = None
+    samples: list[Number] | None = Field(default=None, description="Only present on request.")
+    repeats: list[Number | None] | None = None
     """With `--repeat`: the median of each process, null where it has none. The other numbers are
     then medians over the processes, `min` and `max` the extremes, `n` the sum. Otherwise not
     present."""
-    drift: float | None = None
+    drift: Number | None = None
     """With `--repeat`: the standard deviation of the logarithms of `repeats`, a ratio: 0.01 if
     processes differ by about 1 %. Not present for fewer than two."""
 
@@ -162,7 +176,7 @@ class Result(Record):
         return self.target if self.source == "device" else self.source
 
     @model_validator(mode="after")
-    def _fields_fit_the_status(self) -> Self:
+    def _fields_fit(self) -> Self:
         # A run has hundreds of results, and a fleet thousands of runs: this is fast.
         found = (self.median is not None, self.reason is not None, self.error is not None)
         wanted = _FIELDS_OF[self.status]
@@ -172,6 +186,13 @@ class Result(Record):
             raise ValueError(
                 f"a result that is {self.status} {needs} {('median', 'reason', 'error')[wrong]}"
             )
+        if any(number and abs(number) < _LEAST for number in (self.median, self.mean)):
+            raise ValueError(f"a median or mean is below {_LEAST:g}: no clock measures that")
+        for name, value in self.axes.items():
+            if name in _COUNTS and (isinstance(value, str) or value <= 0):
+                raise ValueError(f"the axis {name} needs a positive number")
+            if name in _ORDINALS and not _ORDINAL.fullmatch(str(value)):
+                raise ValueError(f"the axis {name} needs the number of a GPU")
         return self
 
     @model_serializer(mode="wrap")

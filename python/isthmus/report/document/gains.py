@@ -96,7 +96,8 @@ def _many(run: Run) -> Gain | None:
 def _many_pairs(run: Run, direction: str) -> list[tuple[Result, Result]]:
     """Pair a loop over copies with the best other way to make the same copies."""
     name = directed_name(direction, Kind.MANY_COPIES)
-    pieces = {r.axes["pieces"] for r in run.results if r.test == f"{name}_loop"}
+    alone = [r for r in run.results if r.test == f"{name}_loop"]
+    pieces = {r.axes["pieces"] for r in alone if "pieces" in r.axes}
     pairs = []
     for number in sorted(pieces, key=int):
         axes = {"pieces": number}

@@ -115,7 +115,7 @@ def _machine(run: Run) -> list[Finding]:
 
 def _link(machine: Machine) -> Finding | None:
     link = machine.link
-    if link.generation is None or link.width is None:
+    if not link.generation or not link.width:
         return None
     now = f"The link ran at PCIe Gen{link.generation} x{link.width}"
     most = (link.generation_max, link.width_max)

@@ -26,7 +26,7 @@ def _link(run: Run) -> str:
     reached = f"uploads reach {readable(copy.median, 'B/s')}"
     link = run.machine.link
     lane = link_values().lane_bytes_per_s.get(link.generation or 0)
-    if lane is None or link.width is None:
+    if lane is None or not link.width:
         return f"Large copies with pinned memory: {reached}."
     most = lane * link.width
     share = copy.median / most

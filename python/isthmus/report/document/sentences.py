@@ -100,8 +100,9 @@ def about_windows(run: Run) -> str:
 def about_overlap(run: Run) -> str:
     """Compare the best pipeline with copying and computing one after the other."""
     ratios = [r for r in run.results if r.metric == "overlap_ratio" and r.median]
-    whole = [r for r in ratios if str(r.axes.get("chunks")) == "1"]
-    shared = [r for r in ratios if str(r.axes.get("chunks")) != "1"]
+    ratios = [r for r in ratios if {"chunks", "streams"} <= r.axes.keys()]
+    whole = [r for r in ratios if r.axes["chunks"] == 1]
+    shared = [r for r in ratios if r.axes["chunks"] != 1]
     if not shared:
         return ""
     least = min(shared, key=lambda result: result.median or 0.0)

@@ -12,7 +12,7 @@ from typing import Any
 from isthmus.report.document.palette import variable
 from isthmus.report.document.parts import Figure
 from isthmus.report.pictures.curves import LABEL
-from isthmus.report.pictures.drawing import COLOURS, look_of
+from isthmus.report.pictures.drawing import COLOURS, look_of, specification_text
 
 _WIDE_PIXELS, _NARROW_PIXELS = 590, 390
 _NARROW_HEIGHT, _ROW_PIXELS = 220, 38
@@ -41,27 +41,27 @@ def wide(figure: Figure, *, emulated: bool) -> str:
     """Specify curves with their names beside their ends, or wide cells, for wide pages."""
     specification = _whole(figure, emulated=emulated)
     if figure.kind in OF_ROWS:
-        return _text(specification)
+        return specification_text(specification)
     longest = max((len(words) for words in _labels(figure)), default=0)
     room = _WIDE_PIXELS - _AXIS_PIXELS - _CHARACTER_PIXELS * longest
     specification["width"] = round(min(max(room, _NARROWEST), _WIDEST))
-    return _text(specification)
+    return specification_text(specification)
 
 
 def narrow(figure: Figure, *, emulated: bool) -> str:
     """Specify a picture that fits on a phone: the page names its curves below it."""
     specification = _whole(figure, emulated=emulated)
     if figure.kind == "points":
-        return _text(_with_names_above(specification))
+        return specification_text(_with_names_above(specification))
     if figure.kind in OF_ROWS:
         # Their own width is that of a wide page, with the names of rows beside it or above them.
         specification["width"] = min(specification["width"], _NARROW_ROWS[figure.kind])
-        return _text(specification)
+        return specification_text(specification)
     specification["layer"] = [
         layer for layer in specification["layer"] if layer["mark"].get("style") != LABEL
     ]
     specification |= {"width": _NARROW_PIXELS - _AXIS_PIXELS, "height": _NARROW_HEIGHT}
-    return _text(specification)
+    return specification_text(specification)
 
 
 def _whole(figure: Figure, *, emulated: bool) -> _Specification:
@@ -127,10 +127,6 @@ def _with_names_above(specification: _Specification) -> _Specification:
     num_rows = max(len(rows) for rows in specification["datasets"].values())
     size = {"width": _NARROW_PIXELS - _POINTS_MARGIN, "height": _ROW_PIXELS * num_rows}
     return specification | {"layer": [*layers, names]} | size
-
-
-def _text(specification: _Specification) -> str:
-    return json.dumps(specification, sort_keys=True)
 
 
 def smaller(picture: str) -> str:

@@ -5,6 +5,7 @@ Programs that read nvbandwidth's output can read this one. It has only the tests
 """
 
 import json
+import re
 from itertools import groupby
 from typing import Any
 
@@ -12,9 +13,11 @@ from isthmus.report.formats.nvbandwidth_matrix import Matrix, matrix_of
 from isthmus.report.formats.nvbandwidth_tests import LATENCIES, NVBANDWIDTH_TESTS, description
 from isthmus.report.heading import emulated_warning
 from isthmus.run.model import Result, Run, Status
+from isthmus.suggest import one_line
 
 _COLUMN_WIDTH = 10
 _NOT_MEASURED = "N/A"
+_CUDA_VERSION = re.compile(r"(?P<major>[0-9]{1,4})(?:\.(?P<minor>[0-9]{1,4}))?")
 _NOTE = (
     "NOTE: measured by isthmus, whose own report (--format text) has more tests, sizes and "
     "statistics."
@@ -80,16 +83,16 @@ def _device(run: Run) -> str:
 
 
 def _cuda_number(run: Run) -> int:
-    """Write CUDA's version as its drivers do: 13.0 is 13000."""
-    major, _, minor = run.machine.driver.cuda_version.partition(".")
-    return int(major) * 1000 + int(minor or 0) * 10
+    """Write CUDA's version as its drivers do: 13.0 is 13000; 0 if it is none."""
+    version = _CUDA_VERSION.fullmatch(run.machine.driver.cuda_version)
+    return int(version["major"]) * 1000 + int(version["minor"] or 0) * 10 if version else 0
 
 
 def _test_lines(run: Run, test: str, *, use_mean: bool, verbose: bool) -> list[str]:
     matrix = matrix_of(run, test, use_mean=use_mean)
     if matrix is None:
         status, why = _trouble(run, test)
-        return [f"Running {test}.", f"{status}: {why}", ""]
+        return [f"Running {test}.", f"{status}: {one_line(why)}", ""]
     lines = [f"Running {test}.", *(_sample_lines(matrix) if verbose else []), description(test)]
     lines.append("  " + "".join(f"{column:>{_COLUMN_WIDTH}}" for column in matrix.columns))
     lines += [

@@ -8,6 +8,7 @@ from isthmus.report.fitting import table_lines, wrapped
 from isthmus.report.formats.as_text import head_of, page_as
 from isthmus.report.page import Page, Table
 from isthmus.run.model import Run
+from isthmus.suggest import one_line
 
 _STATUS_STYLES = {"error": "red", "waived": "yellow"}
 
@@ -39,7 +40,7 @@ def page_renderable(page: Page, width: int) -> Text:
     """Lay out a page for a terminal of so many columns."""
     warning = [page.warning] if page.warning else []
     blocks = [
-        [*_lines(warning, width, "bold yellow"), *map(Text, head_of(page, width))],
+        [*_lines(warning, width, "bold yellow"), *map(_text, head_of(page, width))],
         *(_table(table, width) for table in page.tables),
         _lines(page.foot, width, "dim"),
         [line for text in page.problems for line in _lines([text], width, _style(text))],
@@ -50,8 +51,8 @@ def page_renderable(page: Page, width: int) -> Text:
 def _table(table: Table, width: int) -> list[Text]:
     num_title_lines = len(wrapped(table.title, width))
     lines = table_lines(table, width)
-    titles = [Text(line, style="bold") for line in lines[:num_title_lines]]
-    rows = [Text(line) for line in lines[num_title_lines:]]
+    titles = [_text(line, "bold") for line in lines[:num_title_lines]]
+    rows = [_text(line) for line in lines[num_title_lines:]]
     for word, style in _STATUS_STYLES.items():
         # A heading may be the same word.
         if any(word in cells for cells in table.rows):
@@ -61,7 +62,11 @@ def _table(table: Table, width: int) -> list[Text]:
 
 
 def _lines(texts: Iterable[str], width: int, style: str) -> list[Text]:
-    return [Text(line, style=style) for text in texts for line in wrapped(text, width)]
+    return [_text(line, style) for text in texts for line in wrapped(text, width)]
+
+
+def _text(line: str, style: str = "") -> Text:
+    return Text(one_line(line), style=style)
 
 
 def _style(problem: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,8 @@ _LABELLED = 4
 # Between tens there is no room for 2 and 5 if the axis spans more.
 _ONLY_TENS_FROM = 300
 _LINEAR_TICKS = 6
+# In JSON's spelling: what XML, and so SVG, can't have. Vega's program ends the process for it.
+_NOT_IN_SVG = re.compile(r"\\\\|\\(u00[01][0-9a-f]|[bf]|ufff[ef])")
 Rows = Sequence[Mapping[str, object]]
 Part = dict[str, Any]
 """A part of a Vega-Lite specification."""
@@ -61,6 +64,12 @@ def described(chart: "alt.TopLevelMixin") -> dict[str, Any]:
     specification: dict[str, Any] = chart.to_dict(validate=False)
     texts = specification.get("datasets", {})
     return specification | {"datasets": {name: json.loads(text) for name, text in texts.items()}}
+
+
+def specification_text(specification: Part, *, indent: int | None = None) -> str:
+    """Write Vega-Lite as JSON; characters that no SVG can have are spelled, as in "\\u001b"."""
+    text = json.dumps(specification, indent=indent, sort_keys=True)
+    return _NOT_IN_SVG.sub(lambda found: f"\\\\{found[1]}" if found[1] else found[0], text)
 
 
 def size_axis(field: str, sizes: Sequence[int], *, edge: float) -> "alt.X":
@@ -166,7 +175,7 @@ def write_chart(chart: "alt.TopLevelMixin", stem: Path) -> list[Path]:
 
     whole = described(chart)
     whole["config"] = {**whole.get("config", {}), "padding": _PADDING, **look_of()}
-    specification = json.dumps(whole, indent=1, sort_keys=True)
+    specification = specification_text(whole, indent=1)
     texts = {
         ".json": specification + "\n",
         ".svg": vl_convert.vegalite_to_svg(specification),

@@ -109,7 +109,7 @@ def streams(result: Result) -> str:
 
 def _boxes_table(run: Run) -> Table | None:
     """Put pitched memory beside arrays of the same shape, and arrays of rows below."""
-    results = _copies(run, *_BOXES, axis="rows")
+    results = [r for r in _copies(run, *_BOXES, axis="rows") if "row_bytes" in r.axes]
     return pivot(
         "3-D and array copies, GB/s (median)",
         sorted(results, key=lambda r: (r.direction != "h2d", r.bytes, "slices" not in r.axes)),
@@ -132,7 +132,7 @@ def _duplex_table(run: Run) -> Table | None:
 
 def _duplex_head(result: Result) -> str:
     if result.test == _DUPLEX:
-        return _DUPLEX_HEADS[result.metric]
+        return _DUPLEX_HEADS.get(result.metric, result.metric)
     engine = " by SM" if result.way == "sm" else ""
     return f"{direction_of(result)} loaded{engine}"
 
