@@ -1,10 +1,9 @@
 """The output of `isthmus bench --list`."""
 
-import csv
-import io
 from collections.abc import Sequence
 
 from isthmus.bench.tests.catalogue import METRIC_MEANING, BenchTest
+from isthmus.csv_text import csv_text
 from isthmus.json_text import json_text
 from isthmus.report.fitting import PAGE_WIDTH, table_lines
 from isthmus.report.format import RunFormat
@@ -63,11 +62,10 @@ def _as_json(tests: Sequence[BenchTest]) -> str:
 
 
 def _as_csv(tests: Sequence[BenchTest]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["suite", "test", "about", "source", "target", "direction", "metrics"])
+    heads = ("suite", "test", "about", "source", "target", "direction", "metrics")
+    rows = []
     for test in tests:
         metrics = " ".join((*test.metrics, *test.derived))
         ends = (test.source, test.target, test.direction)
-        writer.writerow([test.suite, test.name, test.about, *ends, metrics])
-    return text.getvalue()
+        rows.append([test.suite, test.name, test.about, *ends, metrics])
+    return csv_text(heads, rows)

@@ -1,9 +1,8 @@
 """Experiments as JSON and CSV: every published figure, also those without ours."""
 
-import csv
-import io
 from collections.abc import Sequence
 
+from isthmus.csv_text import csv_of_records
 from isthmus.json_text import json_text
 from isthmus.reproduce.matching import Pair
 from isthmus.reproduce.side_by_side import Reproduced
@@ -51,16 +50,14 @@ def as_json(every: Sequence[Reproduced]) -> str:
 
 def as_csv(every: Sequence[Reproduced]) -> str:
     """Write experiments as CSV, one row for each published figure."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
-    writer.writeheader()
+    records = []
     for one in every:
         for pair in one.pairs:
             row = _row(one, pair)
             between = pair.ours.between if pair.ours else None
             words = "" if between is None else f"{between[0]} and {between[1]}"
-            writer.writerow({**row, "measured_between": words, "emulated": _flag(one)})
-    return text.getvalue()
+            records.append({**row, "measured_between": words, "emulated": _flag(one)})
+    return csv_of_records(_COLUMNS, records)
 
 
 def _flag(one: Reproduced) -> str:

@@ -1,11 +1,10 @@
 """Simulations as plain text, JSON and CSV."""
 
-import csv
-import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from isthmus.csv_text import csv_of_records
 from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
 from isthmus.report.format import Format
 from isthmus.report.page import Table
@@ -82,11 +81,7 @@ def _runs_json(workload: str, setup: Setup, runs: "Mapping[str, SimulationResult
 
 def csv_text(rows: Sequence[Mapping[str, object]]) -> str:
     """Write rows with the columns of the first one."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n", extrasaction="ignore")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+    return csv_of_records(list(rows[0]), rows)
 
 
 def _heading(workload: str, setup: Setup) -> list[str]:

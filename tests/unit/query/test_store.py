@@ -235,10 +235,8 @@ def test_a_link_in_place_of_the_store_is_neither_read_nor_written(
     (folder / FOLDER).symlink_to(research)
     found = find(folder)
     assert ids(found) == ["a", "b", "c"]
-    assert found.complaints == [
-        "the store isn't written, and runs are read again: "
-        f"can't write {folder / FOLDER}: it is a link, which may lead anywhere"
-    ]
+    [complaint] = found.complaints
+    assert complaint.endswith(f"can't write {folder / FOLDER}: it is a link, which may lead anywhere")
     assert sorted(one.name for one in research.iterdir()) == sorted(names)
 
 

@@ -1,18 +1,16 @@
 """The answer to a question about runs, as text, JSON and CSV."""
 
-import csv
-import io
 from collections.abc import Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from isthmus.csv_text import csv_text
 from isthmus.json_text import json_text
 from isthmus.report.fitting import PAGE_WIDTH, table_lines
 from isthmus.report.format import Format
 from isthmus.report.page import Table
-from isthmus.suggest import one_line
 
 if TYPE_CHECKING:
     from isthmus.query.asking import Answer
@@ -37,11 +35,7 @@ def answer_text(answer: "Answer", wanted: Format, *, width: int = PAGE_WIDTH) ->
     if wanted is Format.JSON:
         heads = _distinct(answer.heads)
         return json_text([dict(zip(heads, row, strict=True)) for row in rows])
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(answer.heads)
-    writer.writerows(rows)
-    return text.getvalue()
+    return csv_text(answer.heads, rows)
 
 
 def _table(answer: "Answer") -> Table:
@@ -50,7 +44,7 @@ def _table(answer: "Answer") -> Table:
     num_words = len(words) - words[::-1].index(True) if True in words else 0
     return Table(
         title="",
-        heads=tuple(map(one_line, answer.heads)),
+        heads=answer.heads,
         rows=tuple(tuple(map(_cell, row)) for row in answer.rows),
         num_text_columns=num_words if answer.rows else len(answer.heads),
     )
@@ -64,7 +58,7 @@ def _cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.{_DIGITS}g}"
     plain = _plain(value)
-    return _NOTHING if plain is None else one_line(str(plain))
+    return _NOTHING if plain is None else str(plain)
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a column of DuckDB holds

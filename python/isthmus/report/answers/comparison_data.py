@@ -1,7 +1,5 @@
 """How runs compare, for programs: JSON, and CSV with a row for each result and run."""
 
-import csv
-import io
 from collections.abc import Sequence
 from math import isfinite
 from typing import Any
@@ -9,6 +7,7 @@ from typing import Any
 from isthmus.compare.comparison import Change, Comparison
 from isthmus.compare.judging import FALSE_ALARMS, POWER, Judgement, Verdict
 from isthmus.compare.machines import differences
+from isthmus.csv_text import csv_of_records
 from isthmus.json_text import json_text
 from isthmus.run.model import Run
 
@@ -50,23 +49,19 @@ def comparison_json(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> s
 
 def comparison_csv(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> str:
     """Write comparisons as CSV."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
-    writer.writeheader()
     first, *others = runs
-    for run, comparison in zip(others, comparisons, strict=True):
-        for change in comparison.changes:
-            row = _row(change)
-            row["circumstances"] = change.subject.words
-            writer.writerow(
-                {
-                    "emulated": str(first.machine.emulated).lower(),
-                    "before_run": first.run.id,
-                    "after_run": run.run.id,
-                    **row,
-                }
-            )
-    return text.getvalue()
+    records = (
+        {
+            "emulated": str(first.machine.emulated).lower(),
+            "before_run": first.run.id,
+            "after_run": run.run.id,
+            **_row(change),
+            "circumstances": change.subject.words,
+        }
+        for run, comparison in zip(others, comparisons, strict=True)
+        for change in comparison.changes
+    )
+    return csv_of_records(_COLUMNS, records)
 
 
 def _family(judgement: Judgement) -> dict[str, Any]:

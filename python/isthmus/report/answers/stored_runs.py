@@ -1,18 +1,16 @@
 """The list of stored runs, as text, JSON and CSV."""
 
-import csv
-import io
 import json
 import shlex
 from collections.abc import Sequence
 
+from isthmus.csv_text import csv_of_records
 from isthmus.json_text import json_text
 from isthmus.report.fitting import PAGE_WIDTH, table_lines
 from isthmus.report.format import Format
 from isthmus.report.page import Table
 from isthmus.run.stored import StoredRun
 from isthmus.sizes import approximate_size
-from isthmus.suggest import one_line
 
 
 def stored_runs_text(found: Sequence[StoredRun], wanted: Format, *, width: int = PAGE_WIDTH) -> str:
@@ -29,11 +27,8 @@ def stored_runs_text(found: Sequence[StoredRun], wanted: Format, *, width: int =
     rows = [json.loads(run.model_dump_json()) for run in found]
     if wanted is Format.JSON:
         return json_text(rows)
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(StoredRun.model_fields), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({**row, "command": shlex.join(row["command"])} for row in rows)
-    return text.getvalue()
+    records = ({**row, "command": shlex.join(row["command"])} for row in rows)
+    return csv_of_records(list(StoredRun.model_fields), records)
 
 
 def _table(found: Sequence[StoredRun]) -> Table:
@@ -46,7 +41,7 @@ def _table(found: Sequence[StoredRun]) -> Table:
 
 
 def _row(run: StoredRun) -> tuple[str, ...]:
-    cells = (
+    return (
         run.id,
         f"{run.started_at:%Y-%m-%d %H:%M}" if run.started_at else "-",
         run.state.value,
@@ -55,4 +50,3 @@ def _row(run: StoredRun) -> tuple[str, ...]:
         approximate_size(run.num_bytes) if run.num_bytes else "-",
         shlex.join(run.command[1:]) or "-",
     )
-    return tuple(map(one_line, cells))

@@ -1,8 +1,6 @@
 """A run as CSV: a header, then one row for each result, empty where there is nothing."""
 
-import csv
-import io
-
+from isthmus.csv_text import csv_of_records
 from isthmus.run.model import Result, Run
 
 # Nested fields are flattened; raw samples are in the JSON only.
@@ -25,12 +23,7 @@ COLUMNS = (
 
 def as_csv(run: Run) -> str:
     """Write a run's results as CSV, in bytes and seconds."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    for result in run.results:
-        writer.writerow(_row(run, result))
-    return text.getvalue()
+    return csv_of_records(COLUMNS, (_row(run, result) for result in run.results))
 
 
 def _row(run: Run, result: Result) -> dict[str, object]:

@@ -67,7 +67,7 @@ def described(chart: "alt.TopLevelMixin") -> dict[str, Any]:
 
 
 def specification_text(specification: Part, *, indent: int | None = None) -> str:
-    """Write Vega-Lite as JSON; characters that no SVG can have are spelled, as in "\\u001b"."""
+    """Write Vega-Lite as JSON; characters that no SVG can have are written as their numbers."""
     text = json.dumps(specification, indent=indent, sort_keys=True)
     return _NOT_IN_SVG.sub(lambda found: f"\\\\{found[1]}" if found[1] else found[0], text)
 
