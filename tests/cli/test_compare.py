@@ -41,8 +41,12 @@ def times(result: Result, factor: float) -> Result:
 
 def test_a_change_that_no_number_says_is_null(invoke: Invoke, tmp_path: Path) -> None:
     """JSON has no infinity."""
-    runs_of = (kept(tmp_path, "aa", 1e-300), kept(tmp_path, "bb", 1e290))
-    outcome = invoke("compare", *runs_of, "--format", "json")
+    before = json.loads(Path(kept(tmp_path, "aa")).read_text("utf-8"))
+    for result in before["results"]:
+        if result["median"]:
+            result["median"] = 0.0
+    (tmp_path / "aa.json").write_text(json.dumps(before), "utf-8")
+    outcome = invoke("compare", str(tmp_path / "aa.json"), kept(tmp_path, "bb"), "--format", "json")
     document = json.loads(outcome.out, parse_constant=pytest.fail)
     (comparison,) = document["comparisons"]
     assert None in {result["change"] for result in comparison["results"]}
@@ -192,3 +196,29 @@ def test_another_schema_is_refused(invoke: Invoke, tmp_path: Path) -> None:
     assert (outcome.code, outcome.out) == (2, "")
     assert "is of schema 7" in outcome.err
     assert Run.model_validate_json(file.read_bytes()).run.id == "aa"
+
+
+def test_escapes_of_a_run_reach_no_terminal_and_json_keeps_the_text(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    model = "CPU\x1b]0;OWNED\x07\x1b[2J\x9b1m\u202e[red]well[/red]"
+    odd = json.loads(Path(kept(tmp_path, "bb")).read_text("utf-8"))
+    odd["machine"]["host"]["cpu_model"] = model
+    odd["results"][0]["status"] = "error"
+    odd["results"][0]["error"] = {"symbol": None, "code": None, "code_name": None, "message": model}
+    odd["results"][0]["median"] = None
+    (tmp_path / "bb.json").write_text(json.dumps(odd), "utf-8")
+    files = (kept(tmp_path, "aa"), str(tmp_path / "bb.json"))
+    for command in (
+        ("compare", *files),
+        ("compare", *files, "--format", "csv"),
+        *(("runs", "show", files[1], "--format", name) for name in ("text", "csv", "gdrcopy")),
+        ("runs", "show", files[1], "--format", "nvbandwidth"),
+    ):
+        outcome = invoke(*command)
+        printed = outcome.out + outcome.err
+        assert printed
+        assert printed.replace("\n", "").replace("\t", "").isprintable()
+    shown = invoke("runs", "show", files[1], "--format", "json")
+    assert json.loads(shown.out)["machine"]["host"]["cpu_model"] == model
+    assert shown.out.replace("\n", "").isprintable()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from isthmus.files.failure import writing
-from isthmus.files.regular import read_regular
+from isthmus.files.regular import read_regular, refuse_shortage
 from isthmus.files.whole import write_all, write_whole
 
 # The limit for reading. A sweep's point takes some 2 KB.
@@ -100,7 +100,8 @@ def is_open(path: Path) -> bool:
     """Whether a process has a journal open for writing; False if that can't be known."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError:
+    except OSError as cause:
+        refuse_shortage(cause)
         return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)

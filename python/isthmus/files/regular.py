@@ -10,6 +10,21 @@ from isthmus.errors import UsageError
 
 AnyPath = str | os.PathLike[str]
 _PIECE_BYTES = 1 << 20
+_SHORTAGES = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+
+
+def refuse_shortage(cause: OSError) -> None:
+    """
+    Refuse to take a shortage for a fault of a file: it says nothing about what the file holds.
+
+    Raises:
+        UsageError: The process or the machine has no file descriptor or memory left.
+    """
+    if cause.errno in _SHORTAGES:
+        raise UsageError(
+            f"can't open more files: {os.strerror(cause.errno)}",
+            hint="raise the limit (ulimit -n), or close what has files open",
+        ) from cause
 
 
 def path_of(path: object) -> Path:

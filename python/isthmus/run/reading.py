@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from isthmus.errors import UsageError
-from isthmus.files.regular import read_regular
+from isthmus.files.regular import read_regular, refuse_shortage
 from isthmus.run.model import Run
 from isthmus.run.record import first_fault
 from isthmus.run.store import FINISHED, UNFINISHED, runs_folder
@@ -138,7 +138,9 @@ def kept_files() -> list[Path]:
         found = {file.stem: file for file in runs_folder().glob(f"*{UNFINISHED}")}
         # A run that has both was killed when it was finished.
         found |= {file.stem: file for file in runs_folder().glob(f"*{FINISHED}")}
-    except (OSError, RuntimeError):
+    except (OSError, RuntimeError) as cause:
+        if isinstance(cause, OSError):
+            refuse_shortage(cause)
         return []
     # Names begin with the time.
     return [found[stem] for stem in sorted(found)]

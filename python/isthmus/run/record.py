@@ -12,7 +12,7 @@ Integer = Annotated[int, Field(ge=-_MOST - 1, le=_MOST)]
 PositiveInteger = Annotated[int, Field(gt=0, le=_MOST)]
 # No time, rate or ratio is larger, and what is computed from these stays finite.
 Number = Annotated[float, Field(ge=-1e30, le=1e30)]
-SmallNumber = Annotated[int, Field(ge=0, lt=1000)]
+SmallNumber = Annotated[int, Field(ge=0, le=999)]
 NonNegativeInteger = Annotated[int, Field(ge=0, le=_MOST)]
 
 

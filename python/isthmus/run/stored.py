@@ -11,7 +11,7 @@ from pydantic_core import from_json
 
 from isthmus.errors import UsageError
 from isthmus.files.journal import is_open
-from isthmus.files.regular import open_regular
+from isthmus.files.regular import open_regular, refuse_shortage
 from isthmus.files.whole import remove_file
 from isthmus.run.model import Identity
 from isthmus.run.reading import id_of, is_journal, kept_files
@@ -54,7 +54,12 @@ def stored_runs() -> list[StoredRun]:
 
 
 def stored_run(path: Path) -> StoredRun:
-    """Describe the run in a file, by the beginning of the file."""
+    """
+    Describe the run in a file, by the beginning of the file.
+
+    Raises:
+        UsageError: There are too few file descriptors to open it.
+    """
     name = id_of(path)
     try:
         with open_regular(path) as file:
@@ -73,7 +78,11 @@ def stored_run(path: Path) -> StoredRun:
             num_bytes=num_bytes,
             path=path,
         )
-    except (OSError, ValueError, KeyError, TypeError, ValidationError):
+    except UsageError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, ValidationError) as cause:
+        if isinstance(cause, OSError):
+            refuse_shortage(cause)
         return _damaged(path, name)
 
 

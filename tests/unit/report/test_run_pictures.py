@@ -8,7 +8,7 @@ import pytest
 
 from fakes import runs
 from isthmus.report.pictures.curves import Look, curves_panel
-from isthmus.report.pictures.drawing import COLOURS, described
+from isthmus.report.pictures.drawing import COLOURS, described, specification_text
 from isthmus.report.pictures.label_places import scale_of, spread
 from isthmus.report.pictures.lines import drawable, in_sixes, merged, panels_by_theme
 from isthmus.report.pictures.of_run import charts, draw_run, missing_pictures
@@ -238,3 +238,15 @@ def test_a_panel_of_several_runs_has_a_curve_of_each_beside_the_other() -> None:
     [(_, [both])] = panels_by_theme({"run a": pushed, "run b": pushed}).values()
     expected = [f"{line.label}, {run}" for line in alone.curves for run in ("run a", "run b")]
     assert [line.label for line in both.curves] == expected
+
+
+def test_characters_that_no_picture_can_have_are_drawn_as_their_numbers() -> None:
+    vl_convert = pytest.importorskip("vl_convert", reason="isthmus[report] is not installed")
+    word = "a\x00b\x1bc\x0cd\ufffee\tf\\u0001"
+    whole = {
+        "data": {"values": [{"word": word}]},
+        "mark": "text",
+        "encoding": {"text": {"field": "word"}},
+    }
+    drawn = vl_convert.vegalite_to_svg(specification_text(whole))
+    assert "a\\u0000b\\u001bc\\fd\\ufffee\tf\\u0001" in drawn

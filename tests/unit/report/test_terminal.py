@@ -179,3 +179,20 @@ def test_a_heading_with_the_name_of_a_status_has_no_colour() -> None:
 def test_a_terminal_gets_the_words_of_the_plain_text() -> None:
     run = recorded(quick=True)
     assert on_a_terminal(run, 100) == as_text(run, width=100)
+
+
+def test_texts_of_a_run_move_no_cursor_colour_nothing_and_make_no_rows() -> None:
+    run = load_run(BENCHMARKS / "link" / "two_h200" / "run.json")
+    host = run.machine.host.model_copy(update={"cpu_model": "[red]CPU[/red]\x1b[2J\u202e"})
+    results = [
+        result.model_copy(update={"axes": {**result.axes, "gpu": "0\nfake row"}})
+        for result in run.results
+    ]
+    machine = run.machine.model_copy(update={"host": host})
+    odd = run.model_copy(update={"machine": machine, "results": results})
+    drawn = as_renderable(odd, width=80)
+    assert "[red]CPU[/red]\\x1b[2J\\u202e" in drawn.plain
+    for text in (drawn.plain, as_text(odd, width=80)):
+        assert "fake row" in text
+        assert not any(line.startswith("fake row") for line in text.splitlines())
+    assert drawn.plain.replace("\n", "").isprintable()

@@ -1,5 +1,7 @@
 """The list of stored runs, and which of them can go."""
 
+import os
+import resource
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -7,10 +9,11 @@ import pytest
 
 from fakes import runs
 from isthmus.errors import UsageError
+from isthmus.files.journal import is_open
 from isthmus.run.model import Run
 from isthmus.run.reading import find_stored
 from isthmus.run.store import runs_folder, save_run
-from isthmus.run.stored import State, StoredRun, expendable, remove_run, stored_runs
+from isthmus.run.stored import State, StoredRun, expendable, remove_run, stored_run, stored_runs
 from isthmus.run.unfinished import RunJournal
 
 FIRST_DAY = datetime(2025, 1, 1, tzinfo=UTC)
@@ -133,3 +136,19 @@ def test_a_file_that_isthmus_has_not_named_is_never_expendable() -> None:
     (runs_folder() / "20260101-mine.json").write_text("{}")
     assert len(stored_runs()) == 3
     assert [int(run.id, 16) for run in expendable(stored_runs(), keep=0)] == [0]
+
+
+def test_a_run_that_too_few_descriptors_hide_is_not_damaged_and_never_expendable() -> None:
+    RunJournal(runs_folder(), a_run(0)).close()
+    (path,) = runs_folder().iterdir()
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.dup(0)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, limits[1]))
+    try:
+        for reading in (stored_runs, lambda: stored_run(path), lambda: is_open(path)):
+            with pytest.raises(UsageError, match="can't open more files: Too many open files"):
+                reading()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert [run.state for run in stored_runs()] == [State.UNFINISHED]
