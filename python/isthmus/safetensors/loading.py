@@ -15,7 +15,7 @@ from isthmus.safetensors.frameworks import framework_of
 from isthmus.safetensors.header import Header, read_header
 from isthmus.safetensors.layout import lay_out
 from isthmus.safetensors.shards import files_of
-from isthmus.suggest import shortened
+from isthmus.suggest import one_line, shortened
 from isthmus.transfer.copying import default_transfers
 
 if TYPE_CHECKING:
@@ -91,7 +91,10 @@ def _open(file: Path, where: Mapping[str, Path]) -> Iterator[_Shard]:
     except OSError as error:
         missing = next((name for name, place in where.items() if place == file), None)
         known = "" if missing is None else f"; the index says that it has '{shortened(missing)}'"
-        raise UsageError(f"{file}: can't be opened: {error.strerror}{known}") from None
+        # The name may be the index's.
+        raise UsageError(
+            f"{one_line(str(file))}: can't be opened: {error.strerror}{known}"
+        ) from None
     with opened:
         yield _Shard(file, opened.fileno(), _checked_header(opened.fileno(), file))
 

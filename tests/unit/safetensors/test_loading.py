@@ -330,3 +330,12 @@ def test_a_framework_that_isnt_installed_is_unavailable(
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(Unavailable, match="the package torch"):
         isthmus.load_safetensors(model)
+
+
+def test_a_shards_name_in_an_index_moves_no_cursor(torch: Torch, tmp_path: Path) -> None:
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {"a": "\x1b[2J\u202e.safetensors"}}))
+    with pytest.raises(UsageError, match="can't be opened") as caught:
+        isthmus.load_safetensors(index)
+    assert str(caught.value).isprintable()
+    assert torch.blocks == []
