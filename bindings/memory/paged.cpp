@@ -19,6 +19,7 @@
 #include "bindings/text.hpp"
 #include "bindings/unlocked.hpp"
 #include "device/kernel_sources.hpp"
+#include "driver/forks.hpp"
 #include "host/memory/memory_map.hpp"
 #include "paged/paged_file.hpp"
 #include "paged/paged_memory.hpp"
@@ -37,36 +38,43 @@ using isthmus::PagedStats;
 namespace {
 
 /// A paged array that one thread may close while others call it. Called without the GIL: a call may
-/// wait for the device, and closing waits for calls.
+/// wait for the device, and closing waits for calls. In a forked child its locks may be held for ever
+/// by a thread of the parent: nothing there takes one.
 class OpenPaged {
 public:
   explicit OpenPaged(std::unique_ptr<PagedMemory> memory) : memory_(std::move(memory)) {}
 
   /// Calls use(memory). Nobody closes it meanwhile.
   ///
-  /// Throws      UsageError if it was closed before
+  /// Throws      UsageError if it was closed before, and in a forked child
   template <typename Use>
   auto call(const Use& use) const {
+    isthmus::require_own_process(process_, "this paged array");
     const std::shared_lock lock(closing_);
     if (memory_ == nullptr) throw isthmus::UsageError("this paged array was closed");
     return use(*memory_);
   }
-  /// Writes back what was stored, and ends the array. If that fails it goes on.
+  /// Writes back what was stored, and ends the array. If that fails it goes on. In a forked child it
+  /// does nothing: what was stored is the parent's.
   void close() {
-    const std::unique_lock lock(closing_);
-    if (memory_ == nullptr) return;
-    memory_->finish();
-    memory_.reset();
+    end([](PagedMemory& memory) { memory.finish(); });
   }
   /// Ends the array, and loses what was stored and not written back.
   void give_up() {
-    const std::unique_lock lock(closing_);
-    if (memory_ == nullptr) return;
-    memory_->give_up();
-    memory_.reset();
+    end([](PagedMemory& memory) { memory.give_up(); });
   }
 
 private:
+  template <typename Finish>
+  void end(const Finish& finish) {
+    if (process_ != isthmus::process_generation()) return;
+    const std::unique_lock lock(closing_);
+    if (memory_ == nullptr) return;
+    finish(*memory_);
+    memory_.reset();
+  }
+
+  std::uint64_t process_ = isthmus::process_generation();
   std::unique_ptr<PagedMemory> memory_;
   mutable std::shared_mutex closing_;
 };

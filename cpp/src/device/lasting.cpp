@@ -1,31 +1,25 @@
 #include "device/lasting.hpp"
 
-#include <exception>
-#include <mutex>
-#include <vector>
+#include <atomic>
+#include <new>
 
 namespace isthmus {
 namespace {
 
-// Never destroyed: destructors of statics may still add to it.
+// Never destroyed: destructors of statics may still add to it. Without a lock, because a forked
+// child adds what it has of its parent, one of whose threads may have held it.
 struct Lasting {
-  std::mutex mutex;
-  std::vector<const void*> objects;
+  const void* object;
+  Lasting* next;
 };
-
-Lasting& lasting() {
-  static auto* const all = new Lasting;
-  return *all;
-}
+std::atomic<Lasting*> last{nullptr};
 
 }  // namespace
 
 void note_lasting(const void* object) noexcept {
-  try {
-    Lasting& all = lasting();
-    const std::lock_guard lock(all.mutex);
-    all.objects.push_back(object);
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it lasts without a note
+  auto* const noted = new (std::nothrow) Lasting{object, last.load()};
+  if (noted == nullptr) return;  // it lasts without a note
+  while (!last.compare_exchange_weak(noted->next, noted)) {
   }
 }
 
