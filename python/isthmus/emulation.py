@@ -1,12 +1,12 @@
 """The emulated device for a while: `with isthmus.emulated():`."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from isthmus import pinned
 from isthmus.errors import UsageError
+from isthmus.forks import lock_of_process
 from isthmus.transfer import copying
 from isthmus.windows import opening
 from isthmus.windows.opening import Windows
@@ -31,7 +31,7 @@ class _Emulation:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = lock_of_process()
         self._num_blocks = 0
         self._profile = ""
         self._outside = _Opened(None, None, {})

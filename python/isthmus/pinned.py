@@ -6,8 +6,6 @@ array's memory returns to the pool when nothing uses the array any more.
 """
 
 import math
-import os
-import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +13,7 @@ from isthmus import _native
 from isthmus.arrays.ordinals import ordinal_of
 from isthmus.arrays.shapes import MAX_BYTES, dtype_of, lengths_of, require_addressable
 from isthmus.errors import UsageError
+from isthmus.forks import lock_of_process
 from isthmus.transfer.packing import numpy_module
 from isthmus.windows.opening import default_windows
 
@@ -27,16 +26,7 @@ PinnedPoolStats = _native.PinnedPoolStats
 
 _pools: dict[int, _native.PinnedPool] = {}
 # Held by whoever opens or exchanges one. Opening takes that of isthmus.windows.opening, too.
-pools_lock = threading.RLock()
-
-
-def _renew_lock() -> None:
-    """Let a forked child be refused, though a thread of its parent may have held the lock."""
-    global pools_lock  # noqa: PLW0603 - one for all of the process
-    pools_lock = threading.RLock()
-
-
-os.register_at_fork(after_in_child=_renew_lock)
+pools_lock = lock_of_process()
 
 
 def pool_of(device: "DeviceLike") -> _native.PinnedPool:

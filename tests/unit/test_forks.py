@@ -238,3 +238,135 @@ os.waitpid(child, 0)
 """
     done = run_code(code, EMULATED)
     assert (done.out, done.err) == ("Isthmus Emulated GPU (small link)\n", "")
+
+
+# A thread of the parent stands still in a call of the driver, with every lock that it has taken.
+_HELD = """
+import ctypes, os, signal, sys, threading, warnings
+import numpy as np
+import isthmus
+from isthmus import _native
+
+warnings.simplefilter("ignore")  # of a fork beside threads
+{before}
+inside, forked = threading.Event(), threading.Event()
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+def stand_still(argument):
+    inside.set()
+    forked.wait()
+
+driver = ctypes.CDLL(os.path.join(os.path.dirname(_native.__file__), "libisthmus_emulator.so"))
+driver.isthmus_emulator_before_call({symbol!r}, 1, stand_still, None)
+thread = threading.Thread(target=lambda: {work})
+thread.start()
+inside.wait()
+calls = {calls}
+for text in calls:
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # ends a child that waits for ever
+        try:
+            exec(text)
+        except isthmus.UsageError as refusal:
+            if "start processes by spawn" not in str(refusal):
+                print(text, "says", refusal)
+        except BaseException as failure:
+            print(text, "raises", repr(failure))
+        else:
+            print(text, "returns")
+        sys.stdout.flush()
+        os._exit(0)
+    if os.waitpid(child, 0)[1] != 0:
+        print(text, "doesn't return")
+forked.set()
+thread.join()
+{after}
+"""
+_PAGED = """
+host = np.arange(1000, dtype=np.float32)
+array = isthmus.PagedArray(host)
+array.scatter([5], [7])
+"""
+_PAGED_CALLS = [
+    "array.stats()",
+    "array.gather([1])",
+    "array.scatter([1], [2])",
+    "array.write([1])",
+    "array.reduce()",
+    "array.flush()",
+    "array.flush(stream=0)",
+    "array.prefetch()",
+    "array.will_overwrite([(0, 9)])",
+    "array.refresh()",
+    "array.invalidate()",
+    "array.argument()",
+]
+
+
+@pytest.mark.parametrize("work", ["array.stats()", "array.flush()", "array.invalidate([(900, 901)])"])
+def test_no_call_of_a_paged_array_waits_in_a_child_for_a_thread_of_the_parent(work: str) -> None:
+    done = run_code(
+        _HELD.format(
+            before=_PAGED, symbol=b"cuCtxSynchronize", work=work, calls=_PAGED_CALLS, after=""
+        ),
+        EMULATED,
+    )
+    assert (done.out, done.err) == ("", "")
+
+
+def test_a_paged_array_ends_in_a_child_and_leaves_the_parents_data_as_they_are() -> None:
+    calls = ["array.close(); array.close(); assert host[5] == 5", "del array", "with array: pass"]
+    after = "array.close(); print(int(host[5]))"
+    done = run_code(
+        _HELD.format(
+            before=_PAGED,
+            symbol=b"cuCtxSynchronize",
+            work="array.stats()",
+            calls=calls,
+            after=after,
+        ),
+        EMULATED,
+    )
+    returned = "".join(f"{call} returns\n" for call in calls)
+    assert (done.out, done.err) == (returned + "7\n", "")
+
+
+def test_a_paged_array_of_a_file_writes_nothing_in_a_child(tmp_path: Path) -> None:
+    file = tmp_path / "items"
+    file.write_bytes(bytes(4000))
+    before = f"""
+array = isthmus.PagedArray(np.memmap({str(file)!r}, np.float32, "r+"))
+array.scatter([5], [7])
+read = lambda: np.fromfile({str(file)!r}, np.float32)[5]
+"""
+    calls = ["array.close(); assert read() == 0", "array.flush()"]
+    done = run_code(
+        _HELD.format(
+            before=before,
+            symbol=b"cuCtxSynchronize",
+            work="array.stats()",
+            calls=calls,
+            after="array.close(); print(int(read()))",
+        ),
+        EMULATED,
+    )
+    assert (done.out, done.err) == (f"{calls[0]} returns\n7\n", "")
+
+
+@pytest.mark.parametrize(
+    "work", ["isthmus.device_empty(3)", "isthmus.pinned.empty(3)", "isthmus.emulated().__enter__()"]
+)
+def test_no_call_waits_in_a_child_for_a_thread_that_opens_the_driver(work: str) -> None:
+    calls = [
+        "isthmus.device_empty(3)",
+        "isthmus.device_name()",
+        "isthmus.pinned.empty(3)",
+        "isthmus.stats()",
+        "isthmus.PagedArray(np.zeros(3))",
+        "isthmus.emulated().__enter__()",
+    ]
+    done = run_code(
+        _HELD.format(before="", symbol=b"cuInit", work=work, calls=calls, after=""), EMULATED
+    )
+    assert (done.out, done.err) == ("", "")

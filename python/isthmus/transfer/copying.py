@@ -1,10 +1,9 @@
 """The calls `copy`, `copy_async`, `explain`, `stats`, `trim`, on the default driver."""
 
-import os
-import threading
 from typing import TYPE_CHECKING, overload
 
 from isthmus import _native
+from isthmus.forks import lock_of_process
 from isthmus.transfer.casting import NO_CASTING, Casting, require_casting
 from isthmus.transfer.future import CopyFuture
 from isthmus.transfer.plan import CopyPlan, ManyPlan
@@ -16,16 +15,7 @@ if TYPE_CHECKING:
 
 # Held by whoever opens or exchanges the default. Opening takes that of isthmus.windows.opening,
 # too.
-default_lock = threading.RLock()
-
-
-def _renew_lock() -> None:
-    """Let a forked child open it, though a thread of its parent may have held the lock."""
-    global default_lock  # noqa: PLW0603 - one for all of the process
-    default_lock = threading.RLock()
-
-
-os.register_at_fork(after_in_child=_renew_lock)
+default_lock = lock_of_process()
 
 
 def default_transfers() -> Transfers:

@@ -4,13 +4,13 @@ import atexit
 import contextlib
 import math
 import reprlib
-import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from isthmus import _native
 from isthmus.errors import Error, UsageError
+from isthmus.forks import lock_of_process
 from isthmus.transfer.event import CopyEvent
 
 # How long the interpreter's exit waits for copies: longer than any takes, but a stream may wait for
@@ -20,7 +20,7 @@ _PATIENCE_SECONDS = 10
 # What concurrent.futures reads of a future. A copy's future has them once somebody asks for one:
 # making them takes longer than a small copy.
 _STATE = {"_condition", "_state", "_waiters", "_done_callbacks", "_result", "_exception"}
-_making_state = threading.Lock()
+_making_state = lock_of_process()
 
 
 class CopyFuture(Future[None]):

@@ -1,7 +1,5 @@
 """Opens windows: on the default driver by `window()`, with other settings by `Windows`."""
 
-import os
-import threading
 import warnings
 from typing import TYPE_CHECKING, SupportsIndex
 
@@ -9,7 +7,8 @@ from isthmus import _native
 from isthmus.arrays.ordinals import ordinal_of
 from isthmus.arrays.pending_work import PendingWork
 from isthmus.arrays.reading import Asked
-from isthmus.errors import IsthmusWarning, UsageError
+from isthmus.errors import IsthmusWarning, Unavailable, UsageError
+from isthmus.forks import lock_of_process
 from isthmus.windows.recognition import device_bytes_of
 
 if TYPE_CHECKING:
@@ -196,16 +195,7 @@ def _require_text(what: str, value: object) -> None:
 
 
 _default: Windows | None = None
-_default_lock = threading.Lock()
-
-
-def _renew_lock() -> None:
-    """Let a forked child open them, though a thread of its parent may have held the lock."""
-    global _default_lock  # noqa: PLW0603 - one for all of the process
-    _default_lock = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_renew_lock)
+_default_lock = lock_of_process()
 
 
 def default_windows() -> Windows:
