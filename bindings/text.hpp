@@ -22,6 +22,17 @@ inline nanobind::str python_file_name(std::string_view name) {
   return nanobind::steal<nanobind::str>(decoded);
 }
 
+/// For __repr__: a class's name and what it has, such as "PagedStats(unit_bytes=1024, ...)".
+inline std::string text_of_members(nanobind::handle self) {
+  std::string text;
+  for (const nanobind::handle name : nanobind::handle(self.type().attr("__dict__"))) {
+    const std::string member = nanobind::str(name).c_str();
+    if (!member.starts_with('_'))
+      text += (text.empty() ? "" : ", ") + member + "=" + nanobind::repr(self.attr(name)).c_str();
+  }
+  return std::string(nanobind::str(self.type().attr("__name__")).c_str()) + "(" + text + ")";
+}
+
 namespace nanobind::detail {
 
 template <>

@@ -122,15 +122,16 @@ extern "C" __global__ void isthmus_budgeted_check(const uint8_t* indices, uint32
   isthmus_check_indices(indices, index_bytes, count, num_items, first_wrong);
 }
 
-/// target[i] = array[indices[i]]
+/// target[i] = row indices[i] of an array of rows
 ///
 /// indices      device, [count] of index_bytes (4 or 8), each of them checked
-/// target       device, [count] of item_bytes (1, 2, 4, 8 or 16)
+/// row_items    of a row; 1: indices are of items
+/// target       device, [count * row_items] of item_bytes (1, 2, 4, 8 or 16)
 extern "C" __global__ void __launch_bounds__(256, 3)
     isthmus_budgeted_gather(const isthmus::budgeted_map* map, const uint8_t* indices,
-                            uint32_t index_bytes, uint64_t count, uint8_t* target,
-                            uint32_t item_bytes) {
-  ISTHMUS_FOR_ITEMS(item_bytes, isthmus_gather_items(*map, indices, index_bytes, count,
+                            uint32_t index_bytes, uint64_t count, uint64_t row_items,
+                            uint8_t* target, uint32_t item_bytes) {
+  ISTHMUS_FOR_ITEMS(item_bytes, isthmus_gather_items(*map, indices, index_bytes, count, row_items,
                                                      reinterpret_cast<ISTHMUS_ITEM*>(target)))
 }
 

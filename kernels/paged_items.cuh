@@ -81,10 +81,14 @@ __device__ inline void isthmus_check_indices(const uint8_t* indices, uint32_t in
 
 template <typename Item, typename Map>
 __device__ inline void isthmus_gather_items(const Map& map, const uint8_t* indices,
-                                            uint32_t index_bytes, uint64_t count, Item* target) {
+                                            uint32_t index_bytes, uint64_t count,
+                                            uint64_t row_items, Item* target) {
   IsthmusPaged<Item, Map> array(map);
-  for (uint64_t i = isthmus_lane(); i < count; i += isthmus_num_lanes())
-    target[i] = array.load(isthmus_index(indices, i, index_bytes));
+  for (uint64_t i = isthmus_lane(); i < count * row_items; i += isthmus_num_lanes()) {
+    const uint64_t row = row_items == 1 ? i : i / row_items;
+    const uint64_t first = isthmus_index(indices, row, index_bytes) * row_items;
+    target[i] = array.load(first + (i - row * row_items));
+  }
 }
 
 template <typename Item, typename Map>

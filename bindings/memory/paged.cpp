@@ -110,6 +110,7 @@ void on_ranges(const SharedPaged& self, const nb::sequence& pairs, std::uintptr_
 
 void bind_stats(nb::module_& m) {
   nb::class_<PagedStats>(m, "PagedStats", "Counts of a paged array's units.")
+      .def("__repr__", &text_of_members)
       .def_ro("unit_bytes", &PagedStats::unit_bytes,
               "The size of what is counted: without a budget, a unit of more than 4 KiB counts as "
               "several of 4 KiB.")
@@ -171,21 +172,22 @@ void bind_operations(nb::class_<SharedPaged>& paged) {
       .def(
           "gather",
           [](const SharedPaged& self, std::uintptr_t indices, std::uint32_t index_bytes,
-             std::uint64_t count, std::uintptr_t target) {
+             std::uint64_t count, bool is_signed, std::uintptr_t target, std::uint64_t row_items) {
             on_memory(self, [&](const PagedMemory& memory) {
-              memory.gather({indices, index_bytes, count}, target);
+              memory.gather({indices, index_bytes, count, is_signed}, target, row_items);
             });
           },
-          "indices"_a, "index_bytes"_a, "count"_a, "target"_a, Release())
+          "indices"_a, "index_bytes"_a, "count"_a, "is_signed"_a, "target"_a, "row_items"_a,
+          Release())
       .def(
           "scatter",
           [](const SharedPaged& self, std::uintptr_t indices, std::uint32_t index_bytes,
-             std::uint64_t count, std::uintptr_t source) {
+             std::uint64_t count, bool is_signed, std::uintptr_t source) {
             on_memory(self, [&](const PagedMemory& memory) {
-              memory.scatter({indices, index_bytes, count}, source);
+              memory.scatter({indices, index_bytes, count, is_signed}, source);
             });
           },
-          "indices"_a, "index_bytes"_a, "count"_a, "source"_a, Release())
+          "indices"_a, "index_bytes"_a, "count"_a, "is_signed"_a, "source"_a, Release())
       .def(
           "write",
           [](const SharedPaged& self, std::uint64_t first, std::uint64_t count,

@@ -264,6 +264,7 @@ void bind_block(nb::module_& m) {
 
 void bind_pool_stats(nb::module_& m) {
   nb::class_<PinnedPoolStats>(m, "PinnedPoolStats", "Counters of a pool: counts, bytes, seconds.")
+      .def("__repr__", &text_of_members)
       .def_ro("num_allocations", &PinnedPoolStats::num_allocations, "All allocations.")
       .def_ro("num_from_cache", &PinnedPoolStats::num_from_cache,
               "Allocations that needed no pinning.")

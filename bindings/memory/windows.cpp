@@ -126,6 +126,7 @@ void bind_window(nb::module_& m) {
 void bind_report(nb::module_& m) {
   nb::class_<WindowBackendReport>(m, "WindowBackendReport",
                                   "What one backend reported when it was tried.")
+      .def("__repr__", &text_of_members)
       .def_prop_ro(
           "backend",
           [](const WindowBackendReport& report) { return std::string(name_of(report.backend)); })
@@ -134,6 +135,7 @@ void bind_report(nb::module_& m) {
               "Why it isn't usable; else a description: \"driver 580.159.04, tested\".");
   nb::class_<WindowMemoryReport>(m, "WindowMemoryReport",
                                  "Whether windows can be opened on one kind of device memory.")
+      .def("__repr__", &text_of_members)
       .def_ro("memory", &WindowMemoryReport::memory, "How it is allocated: \"cudaMallocAsync\".")
       .def_ro("usable", &WindowMemoryReport::usable)
       .def_ro("reason", &WindowMemoryReport::reason,
@@ -142,9 +144,11 @@ void bind_report(nb::module_& m) {
 
 void bind_costs(nb::module_& m) {
   nb::class_<WindowStep>(m, "WindowStep", "A step in making or closing mappings.")
+      .def("__repr__", &text_of_members)
       .def_ro("count", &WindowStep::count, "How often it was made.")
       .def_ro("seconds", &WindowStep::seconds, "The total time of all of these, by the CPU clock.");
   nb::class_<WindowCosts>(m, "WindowCosts", "What the mappings behind windows have cost so far.")
+      .def("__repr__", &text_of_members)
       .def_ro("pin", &WindowCosts::pin,
               "Getting a reference to the memory: exporting it (dmabuf), PIN_BUFFER (gdrdrv), "
               "finding its object and duplicating or importing it (rm).")

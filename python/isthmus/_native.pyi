@@ -733,6 +733,8 @@ class Window:
 class WindowBackendReport:
     """What one backend reported when it was tried."""
 
+    def __repr__(self) -> str: ...
+
     @property
     def backend(self) -> str: ...
 
@@ -745,6 +747,8 @@ class WindowBackendReport:
 
 class WindowMemoryReport:
     """Whether windows can be opened on one kind of device memory."""
+
+    def __repr__(self) -> str: ...
 
     @property
     def memory(self) -> str:
@@ -760,6 +764,8 @@ class WindowMemoryReport:
 class WindowStep:
     """A step in making or closing mappings."""
 
+    def __repr__(self) -> str: ...
+
     @property
     def count(self) -> int:
         """How often it was made."""
@@ -770,6 +776,8 @@ class WindowStep:
 
 class WindowCosts:
     """What the mappings behind windows have cost so far."""
+
+    def __repr__(self) -> str: ...
 
     @property
     def pin(self) -> WindowStep:
@@ -824,6 +832,8 @@ class Windows:
 
 class PinnedPoolStats:
     """Counters of a pool: counts, bytes, seconds."""
+
+    def __repr__(self) -> str: ...
 
     @property
     def num_allocations(self) -> int:
@@ -1151,6 +1161,8 @@ def save_ranges(driver: Driver | None, descriptor: int, ranges: Sequence[tuple[i
 class PagedStats:
     """Counts of a paged array's units."""
 
+    def __repr__(self) -> str: ...
+
     @property
     def unit_bytes(self) -> int:
         """
@@ -1278,9 +1290,9 @@ class PagedMemory:
 
     def stats(self) -> PagedStats: ...
 
-    def gather(self, indices: int, index_bytes: int, count: int, target: int) -> None: ...
+    def gather(self, indices: int, index_bytes: int, count: int, is_signed: bool, target: int, row_items: int) -> None: ...
 
-    def scatter(self, indices: int, index_bytes: int, count: int, source: int) -> None: ...
+    def scatter(self, indices: int, index_bytes: int, count: int, is_signed: bool, source: int) -> None: ...
 
     def write(self, first: int, count: int, source: int) -> None: ...
 

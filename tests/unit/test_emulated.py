@@ -10,11 +10,12 @@ import pytest
 import isthmus
 from isthmus.windows import opening
 from isthmus.windows.opening import Windows
-from program import run_code
+from program import EMULATED, run_code
 
 pytestmark = pytest.mark.native
 
 _SMALL = "Isthmus Emulated GPU (small link)"
+_FAULTS = Path(__file__).parents[2] / "build/release/bin/libisthmus_system_faults.so"
 
 
 @pytest.fixture(autouse=True)
@@ -160,3 +161,62 @@ def test_an_unknown_profile_is_refused_with_the_known_ones() -> None:
 def test_the_environment_chooses_it_for_a_whole_process() -> None:
     code = "import isthmus; print(isthmus.device_name())"
     assert run_code(code, {"ISTHMUS_DRIVER": "emulated"}).out == f"{_SMALL}\n"
+
+
+@pytest.mark.skipif(not _FAULTS.exists(), reason="what refuses calls is built by `make test-cpp`")
+@pytest.mark.parametrize("nth", range(1, 7))
+def test_a_thread_that_the_system_refuses_is_an_error_of_the_driver_and_nothing_else(
+    nth: int,
+) -> None:
+    """In a process of its own: the device's threads live as long as it does."""
+    code = f"""
+import ctypes
+import numpy as np
+import isthmus
+from isthmus import _native
+
+cuda = ctypes.CDLL(_native.Driver.open("emulated").path)
+system = ctypes.CDLL({str(_FAULTS)!r})
+system.isthmus_system_faults_arm(b"thread", {nth}, b"isthmus_emulator")
+host = np.arange(1000, dtype=np.float32)
+streams = [ctypes.c_void_p() for _ in range(3)]
+flag = ctypes.c_void_p()
+results = []
+
+def work():
+    device = isthmus.device_empty(1000, np.float32)
+    at = ctypes.c_uint64(device.pointer)
+    values = ctypes.c_uint32.from_address(flag.value)
+    values.value = 0
+    # What waits for the flag is started by the device's threads.
+    for stream in streams:
+        results.append(cuda.cuStreamWaitValue32_v2(stream, flag, 1, 0))
+        results.append(cuda.cuMemsetD8Async(at, 7, 4000, stream))
+        results.append(cuda.cuMemcpyDtoHAsync_v2(ctypes.c_void_p(flag.value + 64), at, 4000, stream))
+    values.value = 1
+    for stream in streams:
+        cuda.cuStreamSynchronize(stream)
+    with isthmus.PagedArray(host) as array:
+        assert array.reduce() == host.sum()
+
+isthmus.device_empty(1)
+context = ctypes.c_void_p()
+cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+cuda.cuCtxPushCurrent_v2(context)
+cuda.cuMemHostAlloc(ctypes.byref(flag), 8192, 0)
+for stream in streams:
+    cuda.cuStreamCreate(ctypes.byref(stream), 1)
+try:
+    work()
+except isthmus.DriverError as error:
+    results.append(error.code)
+print(system.isthmus_system_faults_disarm() >= {nth}, sorted(set(results)))
+del results[:]
+work()
+print(set(results))
+"""
+    done = run_code(code, EMULATED | {"LD_PRELOAD": str(_FAULTS)})
+    refused, _, codes = done.out.partition("\n")[0].partition(" ")
+    assert done.code == 0, done.err
+    assert codes in ({"[0]", "[0, 304]"} if refused == "True" else {"[0]"})
+    assert done.out.endswith("\n{0}\n")

@@ -160,7 +160,7 @@ struct PathUse {
   std::uint64_t num_copies = 0;
   std::uint64_t num_bytes = 0;
   double seconds = 0;            ///< of the calls
-  double predicted_seconds = 0;  ///< of the same calls
+  double predicted_seconds = 0;  ///< of the same calls, by the profile, whatever copies took before
 };
 
 /// When the source of an asynchronous copy may be changed.

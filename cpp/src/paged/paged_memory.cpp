@@ -234,32 +234,37 @@ Value PagedMemory::read_value(CUdeviceptr pointer) const {
   return value;
 }
 
-void PagedMemory::require_items(const PagedIndices& indices) const {
+void PagedMemory::require_rows(const PagedIndices& indices, std::uint64_t row_items) const {
+  const std::uint64_t num_rows = num_items() / row_items;
   const CUdeviceptr first_wrong = maps_.pointer() + kPagedScratchAt;
   {
     const CurrentContext current(context_);
     context_.driver().call(symbol::memcpy_htod)(first_wrong, &indices.count, sizeof indices.count);
     const Kernel kernel = this->kernel("check");
     kernel.launch(kDefaultStream, paged_blocks_for(indices.count, context_), kPagedBlockLanes,
-                  indices.pointer, indices.index_bytes, indices.count, num_items(), first_wrong);
+                  indices.pointer, indices.index_bytes, indices.count, num_rows, first_wrong);
   }
   const auto position = read_value<std::uint64_t>(first_wrong);
   if (position == indices.count) return;
   const CUdeviceptr at = indices.pointer + position * indices.index_bytes;
   const std::int64_t wrong =
       indices.index_bytes == 4 ? read_value<std::int32_t>(at) : read_value<std::int64_t>(at);
-  throw UsageError("index " + std::to_string(wrong) + ", number " + std::to_string(position) +
-                   " of those given, isn't of an item: the array has " +
-                   std::to_string(num_items()) + ", from 0");
+  throw UsageError(
+      "index " +
+      (indices.is_signed ? std::to_string(wrong) : std::to_string(std::uint64_t(wrong))) +
+      ", number " + std::to_string(position) + " of those given, isn't of " +
+      (row_items == 1 ? "an item" : "a row") + ": the array has " + std::to_string(num_rows) +
+      ", from 0");
 }
 
-void PagedMemory::gather(const PagedIndices& indices, CUdeviceptr target) const {
+void PagedMemory::gather(const PagedIndices& indices, CUdeviceptr target,
+                         std::uint64_t row_items) const {
   const std::scoped_lock lock(working_);
   if (indices.count == 0) return;
-  require_items(indices);
+  require_rows(indices, row_items);
   settle(kDefaultStream);
-  launch(kDefaultStream, "gather", indices.count, indices.pointer, indices.index_bytes,
-         indices.count, target, std::uint32_t{source_.item_bytes});
+  launch(kDefaultStream, "gather", indices.count * row_items, indices.pointer, indices.index_bytes,
+         indices.count, row_items, target, std::uint32_t{source_.item_bytes});
   await(kDefaultStream);
 }
 
@@ -267,7 +272,7 @@ void PagedMemory::scatter(const PagedIndices& indices, CUdeviceptr source) const
   const std::scoped_lock lock(working_);
   require_writable("scatter");
   if (indices.count == 0) return;
-  require_items(indices);
+  require_rows(indices, 1);
   settle(kDefaultStream);
   launch(kDefaultStream, "scatter", indices.count, indices.pointer, indices.index_bytes,
          indices.count, source, std::uint32_t{source_.item_bytes});

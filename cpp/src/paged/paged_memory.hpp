@@ -79,8 +79,9 @@ enum class PagedReduction : std::uint32_t { sum, least, greatest };
 /// Indices in device memory.
 struct PagedIndices {
   CUdeviceptr pointer = 0;
-  std::uint32_t index_bytes = 8;  ///< 4 or 8, signed
+  std::uint32_t index_bytes = 8;  ///< 4 or 8
   std::uint64_t count = 0;
+  bool is_signed = true;
 };
 
 /// An array in host memory of which the GPU holds what its kernels touched.
@@ -165,8 +166,9 @@ public:
 
   // Operations in the legacy default stream, complete on return. Pointers are of the device.
 
-  /// Throws      UsageError if an index isn't of an item: its position and itself; nothing was read
-  void gather(const PagedIndices& indices, CUdeviceptr target) const;
+  /// row_items   indices are of rows of so many items; the array has whole rows
+  /// Throws      UsageError if an index isn't of a row: its position and itself; nothing was read
+  void gather(const PagedIndices& indices, CUdeviceptr target, std::uint64_t row_items = 1) const;
   /// The same, and nothing was written.
   void scatter(const PagedIndices& indices, CUdeviceptr source) const;
   /// Stores `count` items from item `first`.
@@ -215,7 +217,7 @@ private:
   void write_file(const std::vector<paged::extent>& units) const;
   void read_file_again(const std::vector<PagedRange>& ranges) const;
   void require_writable(const char* what) const;
-  void require_items(const PagedIndices& indices) const;
+  void require_rows(const PagedIndices& indices, std::uint64_t row_items) const;
   void await_device() const;
   void await(CUstream stream) const;
   std::vector<std::uint32_t> words(const paged::word* words) const;

@@ -13,6 +13,7 @@
 
 #include "faults/emulator_controls.hpp"
 #include "transfer/devices_under_test.hpp"
+#include "transfer/made_up_profiles.hpp"
 #include "transfer/transfers_under_test.hpp"
 
 namespace isthmus::transfer {
@@ -108,12 +109,36 @@ TEST_F(CopiesAfterPausesTest, AreMadeAgainCountedAndTimed) {
   EXPECT_GT(use().predicted_seconds, use().seconds);
 }
 
+/// The statistics can tell that a profile is wrong: what copies took doesn't change what it predicts.
+TEST_F(CopiesAfterPausesTest, OfAProfileThatIsTenTimesWrongReadTenTimesAndNeverLess) {
+  const double seconds = kCallNs * 1e-9;
+  devices_->at(0).use(std::make_shared<const Profile>(
+      profile_with_pauses({{CopyPath::driver, 4 * seconds, 6 * seconds}})));
+  for (int i = 0; i < 40; ++i) {
+    note_download();
+    ASSERT_TRUE(downloaded());
+  }
+  EXPECT_NEAR(use().predicted_seconds / use().seconds, 10, 1e-6);
+}
+
+TEST_F(CopiesAfterPausesTest, ThatFollowEachOtherReadTenTimesToo) {
+  devices_->at(0).use(std::make_shared<const Profile>(
+      profile_with_pauses({{CopyPath::driver, 10 * kCallNs * 1e-9, 0}})));
+  Plan plan = plan_of(host_, device());
+  plan.crossing.after_pause = false;
+  plan.predicted_seconds = 1;  // what chose it: not what is counted
+  for (int i = 0; i < 40; ++i) carriers_->carry(plan, {}, now_ns);
+  EXPECT_NEAR(use().predicted_seconds / use().seconds, 10, 1e-6);
+}
+
 TEST_F(CopiesAfterPausesTest, TellWhatTheyTake) {
+  devices_->at(0).use(std::make_shared<const Profile>(
+      profile_with_pauses({{CopyPath::driver, 1e-6, 10e-6}})));
   const Plan plan = plan_of(host_, device());
-  const double before = plan.device->predicted(plan.path, plan.crossing);
+  const double before = plan.device->seconds(plan.path, plan.crossing);
   note_download();
   ASSERT_TRUE(downloaded());
-  EXPECT_LT(plan.device->predicted(plan.path, plan.crossing), before);
+  EXPECT_LT(plan.device->seconds(plan.path, plan.crossing), before);
 }
 
 TEST_F(CopiesAfterPausesTest, AreNotMadeWithoutAPauseSinceAnotherPathMayBeTheBestThen) {

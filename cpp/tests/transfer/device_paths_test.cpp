@@ -282,43 +282,6 @@ TEST_F(DevicePathsTest, WhatPausesOfThisProgramCostIsLearnedInAFewCopies) {
   EXPECT_NEAR(best_after_pause().seconds, 15e-6, 0.3e-6) << "never less than without a pause";
 }
 
-TEST_F(DevicePathsTest, WhatCopiesOfASizeTakeIsPredictedAfterAFew) {
-  use(profile_with_pauses({{CopyPath::driver, 15e-6, 10e-6}}));
-  Crossing crossing = kAfterPause;
-  crossing.after_pause = false;
-  EXPECT_DOUBLE_EQ(paths().predicted(CopyPath::driver, crossing), 15e-6);
-  for (int i = 0; i < 16; ++i) paths().learn(paths().expectation(CopyPath::driver, crossing), 7e-6);
-  EXPECT_NEAR(paths().predicted(CopyPath::driver, crossing), 7e-6, 0.2e-6);
-  EXPECT_DOUBLE_EQ(paths().seconds(CopyPath::driver, crossing), 15e-6)
-      << "by which paths are chosen";
-  EXPECT_DOUBLE_EQ(paths().predicted(CopyPath::driver, kAfterPause), 25e-6) << "another rhythm";
-  Crossing longer = crossing;
-  longer.size_bytes *= 4;
-  EXPECT_DOUBLE_EQ(paths().predicted(CopyPath::driver, longer),
-                   paths().seconds(CopyPath::driver, longer));
-}
-
-TEST_F(DevicePathsTest, CopiesThatFindThreadsAsleepTeachOnlyWhatSuchCopiesTake) {
-  use(profile_with_pauses({{CopyPath::window_threads, 15e-6, 30e-6}}));
-  Crossing asleep = kAfterPause;
-  asleep.after_pause = false;
-  const Crossing awake = asleep;
-  asleep.finds_threads_asleep = true;
-  for (int i = 0; i < 16; ++i)
-    paths().learn(paths().expectation(CopyPath::window_threads, asleep), 30e-6);
-  EXPECT_NEAR(paths().predicted(CopyPath::window_threads, asleep), 30e-6, 0.3e-6);
-  EXPECT_DOUBLE_EQ(paths().predicted(CopyPath::window_threads, awake), 15e-6);
-  EXPECT_DOUBLE_EQ(paths().predicted(CopyPath::window_threads, kAfterPause), 45e-6);
-  EXPECT_DOUBLE_EQ(paths().seconds(CopyPath::window_threads, kAfterPause), 45e-6)
-      << "by which paths are chosen";
-}
-
-TEST_F(DevicePathsTest, OneCopyThatWasInterruptedIsNotWhatIsPredicted) {
-  use(profile_with_pauses({{CopyPath::driver, 15e-6, 10e-6}}));
-  paths().learn(paths().expectation(CopyPath::driver, kAfterPause), 1);
-  EXPECT_LE(paths().predicted(CopyPath::driver, kAfterPause), 1.25 * 30.1e-6);
-}
-
 TEST_F(DevicePathsTest, OneCopyThatWasInterruptedChangesLittle) {
   use(profile_with_pauses({{CopyPath::driver, 15e-6, 10e-6}}));
   paths().learn(paths().expectation(CopyPath::driver, kAfterPause), 1);

@@ -1,10 +1,13 @@
 """What is built into a paged array, so that it is of use without a kernel of one's own."""
 
+import math
 from typing import TYPE_CHECKING, Any, Literal
 
 from isthmus.arrays.device_array import DeviceArray
+from isthmus.errors import UsageError
 from isthmus.paged.given import index_of
 from isthmus.paged.native_numbers import reduction_of
+from isthmus.transfer.copying import copy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +26,7 @@ class BuiltIn:
 
     device: int
     dtype: "np.dtype[Any]"
+    shape: tuple[int, ...]
     size: int
     _context: "_native.Context"
     _operands: "Operands"
@@ -32,27 +36,45 @@ class BuiltIn:
         """Give the native part; raise UsageError if the array was closed."""
         raise NotImplementedError
 
-    def gather(self, indices: "ArrayLike | list[int]") -> DeviceArray:
+    def gather(
+        self,
+        indices: "ArrayLike | list[int]",
+        *,
+        axis: Literal[0] | None = None,
+        out: "ArrayLike | None" = None,
+    ) -> DeviceArray:
         """
-        Read items: `result[i] = array[indices[i]]`. Complete on return.
+        Read items or rows: `result[i] = array[indices[i]]`, as numpy.take. Complete on return.
 
         Runs in the legacy default stream, after the work on `indices`.
 
         Args:
-            indices: int32 or int64, from 0, of any shape: in GPU memory (PyTorch, CuPy ...), a
-                NumPy array or a list, which is uploaded.
+            indices: int32, int64 or uint64, from 0, of any shape: in GPU memory (PyTorch, CuPy
+                ...), a NumPy array or a list, which is uploaded.
+            axis: None: indices of items of the flattened array. 0: of rows, array[index].
+            out: An array of the result's shape and type, on the host or a GPU, to which the result
+                is copied.
 
         Returns:
-            The items, in GPU memory, in the shape of `indices`. Every library takes it.
+            The items, in GPU memory, in the shape of `indices`, followed by that of a row. Every
+            library takes it.
 
         Raises:
-            UsageError: An index isn't of an item: the message names it. Nothing was fetched.
+            UsageError: An index isn't of an item: the message names it. Nothing was fetched. Or
+                `indices` are told to lie where CUDA knows no memory; or `out` differs.
             OutOfDeviceMemory: The result doesn't fit.
         """
+        if axis not in {None, 0}:
+            raise UsageError(
+                f"axis={axis!r}: a paged array is gathered by items, axis=None, or rows, axis=0"
+            )
+        row = () if axis is None else self.shape[1:]
         memory = self._open
         wanted = self._operands.indices(indices)
-        result = DeviceArray(self._context, wanted.shape, self.dtype, self.device)
-        memory.gather(wanted.pointer, wanted.item_bytes, wanted.count, result.pointer)
+        result = DeviceArray(self._context, wanted.shape + row, self.dtype, self.device)
+        memory.gather(*wanted.indices, result.pointer, math.prod(row))
+        if out is not None:
+            copy(out, result)
         return result
 
     def scatter(
@@ -74,7 +96,7 @@ class BuiltIn:
         memory = self._open
         wanted = self._operands.indices(indices)
         given = self._operands.values(values, self.dtype, wanted.count)
-        memory.scatter(wanted.pointer, wanted.item_bytes, wanted.count, given.pointer)
+        memory.scatter(*wanted.indices, given.pointer)
 
     def write(self, values: "ArrayLike | Sequence[complex]", first: int = 0) -> None:
         """

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from isthmus.windows.opening import Windows
 
-_INDEX_BYTES = {"int32": 4, "int64": 8}
+_INDEX_TYPES = {"int32", "int64", "uint64"}
 # By NumPy's kinds: what a kind of a lower rank can't have.
 _RANKS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 
@@ -30,6 +30,7 @@ class Operand:
         pointer: The address of the first.
         shape: Of the array that was given.
         item_bytes: Of one.
+        dtype: Its type's name.
         count: How many there are.
         owner: Keeps the memory.
     """
@@ -37,8 +38,14 @@ class Operand:
     pointer: int
     shape: tuple[int, ...]
     item_bytes: int
+    dtype: str
     count: int
     owner: object
+
+    @property
+    def indices(self) -> tuple[int, int, int, bool]:
+        """Give what the native part takes of indices."""
+        return self.pointer, self.item_bytes, self.count, self.dtype != "uint64"
 
 
 class Operands:
@@ -52,14 +59,14 @@ class Operands:
 
     def indices(self, given: object) -> Operand:
         """
-        Take indices: an array of int32 or int64 of any library, or a list.
+        Take indices: an array of int32, int64 or uint64 of any library, or a list.
 
         Raises:
             UsageError: They aren't integers, have gaps, or are in another GPU's memory.
         """
         if _is_on_device(given):
-            found, dtype = self._on_device(given, "indices")
-            _require_index(dtype)
+            found = self._on_device(given, "indices")
+            _require_index(found.dtype)
             return found
         numpy = numpy_module()
         array = _as_array(given, None, "indices")
@@ -82,8 +89,8 @@ class Operands:
         """
         numpy = numpy_module()
         if _is_on_device(given):
-            found, kind = self._on_device(given, "values")
-            _require_type(kind, dtype)
+            found = self._on_device(given, "values")
+            _require_type(found.dtype, dtype)
         else:
             has_type = isinstance(given, numpy.ndarray | numpy.generic)
             array = _as_array(given, None, "values")
@@ -106,18 +113,27 @@ class Operands:
             pointer=target.pointer,
             shape=array.shape,
             item_bytes=array.dtype.itemsize,
+            dtype=str(array.dtype),
             count=array.size,
             owner=target,
         )
 
-    def _on_device(self, given: object, what: str) -> tuple[Operand, str]:
+    def _on_device(self, given: object, what: str) -> Operand:
         """Wait for the work on an array of the device."""
         array = self._windows.reader.read_source(given)
         shape = array.shape or ()
-        # Not every protocol names the GPU.
         device = array.device
-        if device is None:
-            device = _native.pointer_device(self._windows.driver, array.pointer)
+        if array.size_bytes > 0:
+            # A kernel that reads what isn't there ends all work of the GPU.
+            ends = array.pointer, array.pointer + array.size_bytes - 1
+            found = [_native.pointer_device(self._windows.driver, end) for end in ends]
+            if None in found:
+                raise UsageError(
+                    f"{what} at {array.pointer:#x}: CUDA doesn't know {array.size_bytes} bytes of "
+                    "memory there: it was freed, or never was a GPU's"
+                )
+            # Not every protocol names the GPU.
+            device = found[0] if device is None else device
         if device not in {None, self._device}:
             raise UsageError(
                 f"{what} are on GPU {device}, and the paged array on GPU {self._device}",
@@ -129,14 +145,14 @@ class Operands:
             self._windows.pending_work.wait(array.stream, array.device, array.pointer)
         item_bytes = array.item_bits // 8
         count = array.size_bytes // item_bytes
-        found = Operand(
+        return Operand(
             pointer=array.pointer,
             shape=shape,
             item_bytes=item_bytes,
+            dtype=str(array.item),
             count=count,
             owner=array.owner,
         )
-        return found, str(array.item)
 
 
 def _as_array(given: object, dtype: "np.dtype[Any] | None", what: str) -> "NDArray[Any]":
@@ -147,6 +163,11 @@ def _as_array(given: object, dtype: "np.dtype[Any] | None", what: str) -> "NDArr
             f"{what} are a masked array, and a paged array has no masks",
             hint="pass array.compressed() or array.filled(value)",
         )
+    if hasattr(given, "__array_interface__") and not isinstance(given, numpy.ndarray):
+        # NumPy would read the memory of which another object tells, be it there or not.
+        told = numpy.asarray(given)
+        given = numpy.empty_like(told)
+        copy(given, told)
     try:
         array: NDArray[Any] = numpy.asarray(given, dtype)
     except (OverflowError, TypeError, ValueError) as error:
@@ -156,9 +177,9 @@ def _as_array(given: object, dtype: "np.dtype[Any] | None", what: str) -> "NDArr
 
 
 def _require_index(dtype: str) -> None:
-    if dtype not in _INDEX_BYTES:
+    if dtype not in _INDEX_TYPES:
         raise UsageError(
-            f"indices are int32 or int64, not {dtype}",
+            f"indices are int32, int64 or uint64, not {dtype}",
             hint="numpy.asarray(indices, numpy.int64) converts them",
         )
 

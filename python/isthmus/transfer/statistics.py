@@ -15,7 +15,7 @@ class PathUse:
         calls: The number of copies.
         bytes: Their bytes.
         seconds: The total time of these calls.
-        predicted_seconds: Their total predicted time.
+        predicted_seconds: Their total time by the profile, whatever copies took before.
     """
 
     calls: int
@@ -25,7 +25,7 @@ class PathUse:
 
     @property
     def predicted_per_actual(self) -> float | None:
-        """Give the quality of the predictions: 1 is right; None without a copy."""
+        """Give the quality of the profile: 1 is right; None without a copy."""
         return self.predicted_seconds / self.seconds if self.seconds > 0 else None
 
 

@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "api/refusal.hpp"
 #include "streams/engine_thread.hpp"
 #include "streams/scheduler.hpp"
 
@@ -16,6 +17,7 @@ public:
 
   void operator()() {
     Lock lock = scheduler_.lock();
+    --lane_.num_idle_;
     for (;;) {
       if (!lane_.has_work()) await_work(lock);
       if (lane_.has_work()) scheduler_.run(lock, lane_.take());
@@ -59,15 +61,22 @@ Time Lane::start_of(Time ready) const {
   return kind_.num_slots == 1 ? std::max(ready, free_at_) : ready;
 }
 
+bool Lane::start_thread(Scheduler& scheduler) {
+  if (!start_engine_thread(kind_.thread_name, LaneThread(*this, scheduler))) return false;
+  ++num_threads_;
+  ++num_idle_;
+  return true;
+}
+
+void Lane::require_thread(Scheduler& scheduler) {
+  require(num_threads_ > 0 || start_thread(scheduler), CUDA_ERROR_OPERATING_SYSTEM);
+}
+
 void Lane::wake(Scheduler& scheduler) {
   has_work_hint_ = true;
   // An idle thread may already be about to take earlier work, so each operation needs its own.
-  if (ready_.size() > num_idle_ && num_threads_ < kind_.num_slots) {
-    start_engine_thread(kind_.thread_name, LaneThread(*this, scheduler));
-    ++num_threads_;
-  } else {
-    work_came_.notify_one();
-  }
+  const bool needs_thread = ready_.size() > num_idle_ && num_threads_ < kind_.num_slots;
+  if (!needs_thread || !start_thread(scheduler)) work_came_.notify_one();
 }
 
 }  // namespace isthmus::emulator

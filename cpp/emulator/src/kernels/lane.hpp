@@ -40,17 +40,23 @@ public:
   /// When an operation that became ready at `ready` starts: a single engine runs one after the
   /// other.
   Time start_of(Time ready) const;
-  /// Ensures that a thread takes the work: wakes or starts one.
+  /// Ensures that there is a thread, now or for later work.
+  ///
+  /// Throws      Refusal(OPERATING_SYSTEM) if the system refuses the first one
+  void require_thread(Scheduler& scheduler);
+  /// Lets a thread take the work: wakes one, or starts one more, if the system has one.
   void wake(Scheduler& scheduler);
 
 private:
   friend class LaneThread;
 
+  bool start_thread(Scheduler& scheduler);
+
   LaneKind kind_;
   std::deque<OperationPtr> ready_;
   std::size_t num_running_ = 0;
   std::size_t num_threads_ = 0;
-  std::size_t num_idle_ = 0;  ///< threads looking for work
+  std::size_t num_idle_ = 0;  ///< threads looking for work, and those that begin
   Time free_at_;
   std::condition_variable work_came_;
   std::atomic<bool> has_work_hint_{false};  ///< read by spinning threads without the mutex

@@ -9,7 +9,8 @@ namespace isthmus::emulator {
 ///
 /// It blocks all signals (Ctrl-C belongs to the program's own threads), and its sleeps end on time.
 ///
-/// name   at most 15 characters
-void start_engine_thread(const char* name, std::function<void()> life);
+/// name        at most 15 characters
+/// Returns     false if the system refuses a thread
+[[nodiscard]] bool start_engine_thread(const char* name, std::function<void()> life);
 
 }  // namespace isthmus::emulator

@@ -2,6 +2,7 @@
 #include <thread>
 #include <utility>
 
+#include "api/refusal.hpp"
 #include "streams/engine_thread.hpp"
 #include "streams/scheduler.hpp"
 
@@ -22,11 +23,14 @@ void pause(Time eager_until) {
 
 }  // namespace
 
+void Scheduler::require_poller() {
+  if (!poller_started_)
+    poller_started_ = start_engine_thread("emu-poller", [this] { poll_forever(); });
+  require(poller_started_, CUDA_ERROR_OPERATING_SYSTEM);
+}
+
 void Scheduler::watch(const OperationPtr& operation) {
   polled_.push_back(operation);
-  if (!std::exchange(poller_started_, true)) {
-    start_engine_thread("emu-poller", [this] { poll_forever(); });
-  }
   polls_came_.notify_one();
 }
 

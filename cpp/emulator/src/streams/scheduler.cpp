@@ -23,6 +23,10 @@ void acquire(Lock& lock) {
 void Scheduler::submit(Lock& lock, const OperationPtr& operation,
                        const std::vector<OperationPtr>& after, Worker worker) {
   (void)lock;
+  // Now, because an engine's thread that starts the work later has nobody to tell.
+  if (operation->satisfied) require_poller();
+  if (operation->lane != nullptr && worker == Worker::engine)
+    operation->lane->require_thread(*this);
   operation->ready_at = Clock::now();
   for (const OperationPtr& earlier : after) {
     if (earlier == nullptr) continue;

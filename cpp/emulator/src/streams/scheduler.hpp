@@ -34,6 +34,9 @@ public:
   }
 
   /// Adds an operation that starts after all of `after`; null and finished ones are ignored.
+  ///
+  /// Throws      Refusal(OPERATING_SYSTEM) if it needs a thread that the system refuses; it isn't
+  ///             added then
   void submit(Lock& lock, const OperationPtr& operation, const std::vector<OperationPtr>& after,
               Worker worker = Worker::engine);
 
@@ -50,6 +53,7 @@ private:
   OperationPtr helpable(const Operation& awaited);
   void await_progress(Lock& lock, const Operation& awaited);
   void poll_forever();
+  void require_poller();
   void watch(const OperationPtr& operation);
   void note_progress();
 

@@ -22,18 +22,6 @@ constinit thread_local CallsOfThread calls_of_thread;
 
 constexpr double kSecondsPerNs = 1e-9;
 
-bool finds_threads_asleep(const Plan& plan) noexcept {
-  return plan.path == CopyPath::window_threads && plan.window->helpers_asleep();
-}
-
-/// Without a prediction there may be nothing to predict: the copy crosses no link. A plan doesn't know
-/// whether threads will be asleep.
-double predicted_seconds(const Plan& plan, const Crossing& crossing) {
-  const bool holds = !crossing.finds_threads_asleep;
-  if (plan.predicted_seconds != Plan::kNotPredicted && holds) return plan.predicted_seconds;
-  return is_window(plan.path) ? plan.device->predicted(plan.path, crossing) : 0;
-}
-
 }  // namespace
 
 Carriers::Carriers(const Driver& driver, std::chrono::nanoseconds least_pause,
@@ -104,23 +92,23 @@ void Carriers::carry_timed(const Plan& plan, const Request& request, std::uint32
   // A plan that was kept was made without knowing when it would be carried.
   if (plan.predicted_seconds == Plan::kNotPredicted)
     crossing.after_pause = pauses_.is_after_pause(start_ns);
-  // After a pause one thread makes the first copies, which wake the others for those that follow.
-  crossing.finds_threads_asleep = !crossing.after_pause && finds_threads_asleep(plan);
   carry_counted(plan, request);
   const double seconds = end_copy(start_ns);
-  const double predicted = predicted_seconds(plan, crossing);
-  statistics_.time(plan.path, seconds, predicted, num_copies);
+  double predicted = std::max(0.0, plan.predicted_seconds);
   // Copies without a prediction, such as those of managed memory, have other costs.
-  const bool is_single = plan.pieces == nullptr;
-  if (predicted > 0 && is_single)
-    plan.device->learn(plan.device->expectation(plan.path, crossing), seconds, plan.is_try);
+  if (plan.pieces == nullptr && (predicted > 0 || is_window(plan.path))) {
+    const Expectation expected = plan.device->expectation(plan.path, crossing);
+    predicted = expected.seconds();
+    plan.device->learn(expected, seconds, plan.is_try);
+  }
+  statistics_.time(plan.path, seconds, predicted, num_copies);
 }
 
 [[gnu::hot]] void Carriers::note_carried(DevicePaths& device, const Expectation& expected,
                                          std::int64_t start_ns) {
   statistics_.count(expected.path, expected.crossing.size_bytes);
   const double seconds = end_copy(start_ns);
-  statistics_.time(expected.path, seconds, device.predicted(expected), 1);
+  statistics_.time(expected.path, seconds, expected.seconds(), 1);
   device.learn(expected, seconds);
 }
 

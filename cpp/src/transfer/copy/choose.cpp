@@ -47,7 +47,7 @@ void try_driver(const Task& task, Plan& plan) {
   plan.is_try = true;
   plan.window = nullptr;
   plan.profile = nullptr;
-  plan.predicted_seconds = plan.device->predicted(plan.path, task.crossing);
+  plan.predicted_seconds = plan.device->seconds(plan.path, task.crossing);
 }
 
 /// True if the current context is one that the program made itself. An event of the primary context
@@ -95,7 +95,7 @@ Plan choose_named(const Task& task, CopyPath path, Plan plan) {
       throw Unavailable(name, "the host's memory is pinned already", "pageable memory");
   }
   if (plan.device != nullptr)
-    plan.predicted_seconds = plan.device->predicted(plan.path, task.crossing);
+    plan.predicted_seconds = plan.device->seconds(plan.path, task.crossing);
   return plan;
 }
 
@@ -125,10 +125,10 @@ Plan Chooser::choose(const Task& task, const Request& request) const {
   plan.profile = plan.device->profile();
   const Choice best = plan.device->best(task.crossing, is_staged_now(task, request));
   plan.path = best.path;
-  plan.predicted_seconds = plan.device->predicted(best, task.crossing);
+  plan.predicted_seconds = best.seconds;
   if (is_staged_file(task, *plan.device)) {
     plan.path = CopyPath::staged;
-    plan.predicted_seconds = plan.device->predicted(plan.path, task.crossing);
+    plan.predicted_seconds = plan.device->seconds(plan.path, task.crossing);
   }
   return plan;
 }
@@ -154,7 +154,7 @@ Plan Chooser::ready(const Task& task, const Request& request) {
   if (plan.window != nullptr) return plan;
   plan.profile = nullptr;
   plan.path = second.path;
-  plan.predicted_seconds = plan.device->predicted(second, task.crossing);
+  plan.predicted_seconds = second.seconds;
   return plan;
 }
 

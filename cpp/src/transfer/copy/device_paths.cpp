@@ -32,8 +32,6 @@ constexpr double kClearly = 1.25;
 // three tell the program's rhythm. One that was interrupted doesn't count for more than kMaxShare.
 constexpr float kLearned = 0.25F;
 constexpr float kMaxShare = 3;
-// Nor does it count for more than so many times what the copies before it took.
-constexpr float kMaxStep = 2;
 // The shares of paths that aren't taken follow that of the one that is: what a program's pauses cost
 // depends most on the program and the host. So a path that was slow once where others weren't is tried
 // again some time, and none is taken only because nothing was learned of it.
@@ -109,7 +107,6 @@ void DevicePaths::use(const std::shared_ptr<const Profile>& profile) {
     profile_.store(profile.get(), std::memory_order_release);
   }
   for (auto& share : pause_shares_) share.store(1, std::memory_order_relaxed);
-  for (auto& ratio : ratios_) ratio.store(1, std::memory_order_relaxed);
   ring_.use_threads(profile->ring_threads());
   find_window_limits(Direction::host_to_device);
   find_window_limits(Direction::device_to_host);
@@ -194,7 +191,6 @@ Expectation DevicePaths::expectation(const Profile& profile, CopyPath path,
   // learn() changes the shares of all paths.
   __builtin_prefetch(&pause_shares_[way_of(kAllPaths.front(), expected.crossing)]);
   __builtin_prefetch(&pause_shares_[way_of(kAllPaths.back(), expected.crossing)]);
-  __builtin_prefetch(&ratios_[ratio_of(expected.path, expected.crossing)]);
 }
 
 /// What was seen of pauses lately; 0 without a pause.
@@ -204,33 +200,9 @@ Expectation DevicePaths::expectation(const Profile& profile, CopyPath path,
   return pause_shares_[way].load(std::memory_order_relaxed) * expected.pause_seconds;
 }
 
-[[gnu::hot]] std::size_t DevicePaths::ratio_of(CopyPath path, const Crossing& crossing) noexcept {
-  const auto doublings = static_cast<std::size_t>(std::bit_width(crossing.size_bytes));
-  const std::size_t of_size = std::min(doublings, kNumDoublings - 1);
-  const std::size_t rhythm = crossing.after_pause ? 1 : crossing.finds_threads_asleep ? 2 : 0;
-  return (way_of(path, crossing) * kNumDoublings + of_size) * kNumRhythms + rhythm;
-}
-
-[[gnu::hot]] double DevicePaths::predicted(const Choice& choice,
-                                           const Crossing& crossing) const noexcept {
-  return choice.seconds * ratios_[ratio_of(choice.path, crossing)].load(std::memory_order_relaxed);
-}
-
 [[gnu::hot]] void DevicePaths::learn(const Expectation& expected, double seconds,
                                      bool is_try) noexcept {
-  const double expected_seconds = this->seconds(expected);
-  if (expected_seconds <= 0) return;
-  std::atomic<float>& ratio = ratios_[ratio_of(expected.path, expected.crossing)];
-  const float before = ratio.load(std::memory_order_relaxed);
-  const auto seen = static_cast<float>(seconds / expected_seconds);
-  const float counted = std::clamp(seen, before / kMaxStep, before * kMaxStep);
-  ratio.store(before + kLearned * (counted - before), std::memory_order_relaxed);
-  const bool tells = expected.crossing.after_pause && expected.pause_seconds >= kLeastPauseSeconds;
-  if (tells) learn_pause(expected, seconds, is_try);
-}
-
-[[gnu::hot]] void DevicePaths::learn_pause(const Expectation& expected, double seconds,
-                                           bool is_try) noexcept {
+  if (!expected.crossing.after_pause || expected.pause_seconds < kLeastPauseSeconds) return;
   const double more = seconds - expected.back_to_back_seconds;
   const float seen = std::clamp(static_cast<float>(more / expected.pause_seconds), 0.0F, kMaxShare);
   std::atomic<float>& taken = pause_shares_[way_of(expected.path, expected.crossing)];

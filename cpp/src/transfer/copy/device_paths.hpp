@@ -35,6 +35,11 @@ struct Expectation {
   Crossing crossing;
   double back_to_back_seconds = 0;  ///< without a pause; 0: unknown
   double pause_seconds = 0;         ///< what a pause adds
+
+  /// Whatever copies took.
+  double seconds() const noexcept {
+    return back_to_back_seconds + (crossing.after_pause ? pause_seconds : 0);
+  }
 };
 
 /// The paths to one device. May be used from any thread.
@@ -64,22 +69,12 @@ public:
   bool is_driver_to_be_tried(CopyPath best, const Crossing& crossing) noexcept;
   /// Every path, usable ones first, cheapest first, with reasons; also what pauses cost.
   std::vector<PathCost> costs(const Crossing& crossing) const;
-  /// Predicted seconds of one path; 0 if it has no curve.
+  /// Predicted seconds of one path, after a pause by what was learned; 0 if it has no curve.
   double seconds(CopyPath path, const Crossing& crossing) const;
-  /// The same for a copy that is to be made, as far as copies of about this size told by learn()
-  /// what they take in this program. Choices don't use it: a path that isn't taken tells nothing.
-  double predicted(const Choice& choice, const Crossing& crossing) const noexcept;
-  double predicted(CopyPath path, const Crossing& crossing) const {
-    return predicted(expectation(path, crossing));
-  }
-  double predicted(const Expectation& expected) const noexcept {
-    return predicted({expected.path, seconds(expected)}, expected.crossing);
-  }
   Expectation expectation(CopyPath path, const Crossing& crossing) const noexcept;
-  /// Fetches into the caches what profile(), predicted() and learn() will read.
+  /// Fetches into the caches what profile() and learn() will read.
   void fetch(const Expectation& expected) const noexcept;
-  /// Tells what a copy took. Programs differ from `isthmus profile`: caches and threads are in
-  /// another state. After a pause each path's share of what the profile says of pauses also follows
+  /// Tells what a copy took. After a pause each path's share of what the profile says of pauses follows
   /// what was seen, in later choices: a program may spin, sleep or run kernels.
   ///
   /// is_try      of a path that isn't taken often: this copy counts for more
@@ -129,11 +124,6 @@ public:
   void trim();
 
 private:
-  /// Of sizes: longer copies count as of the last.
-  static constexpr std::size_t kNumDoublings = 36;
-  /// Copies that follow each other, those after a pause, and those that find threads asleep.
-  static constexpr std::size_t kNumRhythms = 3;
-
   struct Until {
     std::atomic<std::size_t> window_bytes{0};
     std::atomic<std::size_t> threads_bytes{0};
@@ -169,9 +159,6 @@ private:
   static std::size_t way_of(CopyPath path, const Crossing& crossing) noexcept {
     return Profile::way_of(path, crossing.direction, crossing.host_kind);
   }
-  /// The index in ratios_ of copies of about this size in this rhythm.
-  static std::size_t ratio_of(CopyPath path, const Crossing& crossing) noexcept;
-  void learn_pause(const Expectation& expected, double seconds, bool is_try) noexcept;
   void give_up_ring(const std::string& why);
 
   Context context_;
@@ -188,8 +175,6 @@ private:
   std::array<std::atomic<float>, Profile::kNumWays> pause_shares_;
   /// Of the driver's way: copies after pauses that another path makes, tries among them.
   std::array<std::atomic<unsigned>, Profile::kNumWays> num_untried_{};
-  /// Of each way, doubling of sizes, and rhythm: what copies took lately over seconds().
-  std::array<std::atomic<float>, Profile::kNumWays * kNumDoublings * kNumRhythms> ratios_;
   std::atomic<bool> ring_given_up_{false};
   std::string why_ring_given_up_;
   std::array<std::atomic<std::size_t>, 2> at_once_bytes_{};

@@ -106,8 +106,6 @@ struct Crossing {
   MemoryKind host_kind = MemoryKind::pageable;
   std::size_t size_bytes = 0;
   bool after_pause = false;  ///< CopyPauses: helper threads sleep, and caches are cold
-  /// Not after a pause, and yet the threads that share a window sleep.
-  bool finds_threads_asleep = false;
 };
 
 /// The ends of a copy between the host and a device's own memory.
