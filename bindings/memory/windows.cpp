@@ -78,7 +78,8 @@ void bind_copies(nb::class_<PythonWindow>& window) {
            "them. `data` (anything with contiguous bytes) may be reused on return. Several threads "
            "may write different bytes at once. Raises UsageError, with nothing copied, if the "
            "range is not inside the window, if the window is closed, read-only or a parent "
-           "process's, or if its memory was freed.")
+           "process's, or if its memory was freed. The caller guarantees that `data` stays "
+           "readable: a mapped file that has become shorter raises SIGBUS.")
       .def("post", &PythonWindow::post, "data"_a, "offset"_a.none() = 0,
            nb::sig(
                "def post(self, data: isthmus.arrays.accepted.BytesLike, offset: int = 0) -> None"),

@@ -320,8 +320,8 @@ def test_an_index_of_no_item_is_named_and_nothing_is_read_or_stored(index: int) 
 def test_wrong_operands_are_refused() -> None:
     with isthmus.PagedArray(numbers(1000)) as array:
         calls: list[tuple[Callable[[], object], str]] = [
-            (lambda: array.gather(np.array([0.5])), "int32 or int64, not float64"),
-            (lambda: array.gather(np.array([1], np.uint8)), "int32 or int64, not uint8"),
+            (lambda: array.gather(np.array([0.5])), "int32, int64 or uint64, not float64"),
+            (lambda: array.gather(np.array([1], np.uint8)), "int32, int64 or uint64, not uint8"),
             (lambda: array.scatter([1, 2], [1.0, 2.0, 3.0]), "3 values for 2 indices"),
             (lambda: array.scatter([1], np.array([1])), "values of int64"),
             (lambda: array.write([1.0], 1000), "1 items from item 1000"),

@@ -1,8 +1,9 @@
 """What a paged array's operations take, and what they refuse."""
 
+import ctypes
 import mmap
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
 from typing import Any
@@ -31,9 +32,9 @@ def test_one_index_gives_one_item_and_one_value_is_written() -> None:
 @pytest.mark.parametrize(
     ("indices", "message"),
     [
-        ([2**70], "indices are int32 or int64, not object"),
-        (None, "indices are int32 or int64, not object"),
-        (np.array([1], ">i8"), "indices are int32 or int64, not >i8"),
+        ([2**70], "indices are int32, int64 or uint64, not object"),
+        (None, "indices are int32, int64 or uint64, not object"),
+        (np.array([1], ">i8"), "indices are int32, int64 or uint64, not >i8"),
         ([[1, 2], [3]], "indices can't be made one array"),
         (np.ma.array([1, 2], mask=[False, True]), "indices are a masked array"),
     ],
@@ -100,6 +101,113 @@ def test_odd_ranges_sizes_and_reductions_are_refused() -> None:
         for call, message in calls:
             with pytest.raises(UsageError, match=message):
                 call()
+
+
+@pytest.mark.parametrize("budget", [None, 4096])
+def test_rows_are_gathered_as_by_numpy_take(budget: int | None) -> None:
+    host = np.arange(600 * 7 * 2, dtype=np.int16).reshape(600, 7, 2)
+    rows = np.array([[5, 599, 0], [5, 300, 301]], np.uint64)
+    with isthmus.PagedArray(host, unit=256, device_bytes=budget) as array:
+        assert np.array_equal(on_host(array.gather(rows, axis=0)), np.take(host, rows, axis=0))
+        assert np.array_equal(on_host(array.gather(rows)), np.take(host, rows))
+        assert np.array_equal(on_host(array.gather(3, axis=0)), host[3])  # type: ignore[arg-type]
+        with pytest.raises(UsageError, match="index 600, number 1 of those given, isn't of a row"):
+            array.gather([0, 600], axis=0)
+        with pytest.raises(UsageError, match="axis=1"):
+            array.gather([0], axis=1)  # type: ignore[arg-type]
+
+
+def test_uint64_indices_are_checked_as_what_they_are() -> None:
+    with isthmus.PagedArray(np.arange(10.0)) as array:
+        array.scatter(np.array([3], np.uint64), [7.0])
+        assert on_host(array.gather(np.array([3, 9], np.uint64))).tolist() == [7, 9]
+        with pytest.raises(UsageError, match="index 18446744073709551615, number 1"):
+            array.gather(np.array([0, 2**64 - 1], np.uint64))
+
+
+def test_a_gather_may_fill_an_array_of_the_results_shape_and_type() -> None:
+    host = np.arange(20, dtype=np.float32).reshape(10, 2)
+    with isthmus.PagedArray(host) as array:
+        on_device = isthmus.device_empty((2, 2), np.float32)
+        out = np.zeros((2, 2), np.float32)
+        for target in (on_device, out):
+            array.gather([7, 1], axis=0, out=target)
+        assert np.array_equal(on_host(on_device), host[[7, 1]])
+        assert np.array_equal(out, host[[7, 1]])
+        for wrong in (np.zeros((3, 2), np.float32), np.zeros((2, 2), np.float64)):
+            with pytest.raises(UsageError):
+                array.gather([7, 1], axis=0, out=wrong)
+            assert not wrong.any()
+
+
+class Told:
+    """Tells of memory by an array interface."""
+
+    def __init__(self, interface: str, pointer: int, typestr: str) -> None:
+        told = {"shape": (4,), "typestr": typestr, "data": (pointer, False), "version": 3}
+        setattr(self, interface, told)
+
+
+@pytest.fixture
+def unmapped() -> Iterator[int]:
+    """Give the address of a page that nobody can touch, nor map while the test runs."""
+    libc = ctypes.CDLL(None)
+    libc.mmap.restype = ctypes.c_void_p
+    size = ctypes.c_size_t(4096)
+    private_anonymous = 0x22
+    address = libc.mmap(None, size, 0, private_anonymous, -1, ctypes.c_size_t(0))
+    yield address
+    libc.munmap(ctypes.c_void_p(address), size)
+
+
+@pytest.mark.parametrize("interface", ["__array_interface__", "__cuda_array_interface__"])
+def test_operands_that_are_told_to_lie_where_nothing_is_are_refused(
+    interface: str, unmapped: int
+) -> None:
+    indices: Any = Told(interface, unmapped, "<i8")
+    values: Any = Told(interface, unmapped, "<f4")
+    with isthmus.PagedArray(np.zeros(10, np.float32)) as array:
+        calls: list[Callable[[], object]] = [
+            lambda: array.gather(indices),
+            lambda: array.scatter(indices, [1, 2, 3, 4]),
+            lambda: array.scatter([1, 2, 3, 4], values),
+            lambda: array.write(values),
+            lambda: array.write(indices),  # to be converted, if on the host
+        ]
+        for call in calls:
+            with pytest.raises(UsageError, match=r"is not memory|know|values of"):
+                call()
+        assert on_host(array.gather(np.arange(10))).tolist() == [0] * 10
+
+
+def test_operands_that_end_behind_a_gpus_memory_are_refused() -> None:
+    """In a process of its own: its driver has one allocation, behind which nothing is."""
+    program = """
+import isthmus, numpy
+class Told:
+    def __init__(self, array, count):
+        self.__cuda_array_interface__ = array.__cuda_array_interface__ | {"shape": (count,)}
+with isthmus.PagedArray(numpy.zeros(10, numpy.float32)) as array:
+    held = isthmus.device_empty(4, "int64")
+    isthmus.copy(held, numpy.arange(4))
+    try:
+        array.gather(Told(held, 1 << 40))
+    except isthmus.UsageError as error:
+        print("CUDA doesn't know 8796093022208 bytes" in str(error), error)
+"""
+    outcome = run_process([sys.executable, "-c", program], {"ISTHMUS_DRIVER": "emulated"})
+    assert outcome.out.startswith("True indices at"), outcome.err
+
+
+def test_the_statistics_are_one_line_that_names_each_count() -> None:
+    with isthmus.PagedArray(np.zeros(1000, np.float32)) as array:
+        array.gather([0])
+        text = repr(array.stats())
+    assert text.startswith("PagedStats(unit_bytes=1024, num_units=")
+    assert "fetched_units=1, " in text
+    assert text.endswith("file_written_bytes=0)")
+    assert "\n" not in text
+    assert repr(isthmus.pinned.stats()).startswith("PinnedPoolStats(num_allocations=")
 
 
 def test_operands_in_another_gpus_memory_are_refused() -> None:

@@ -187,12 +187,13 @@ def work():
     device = isthmus.device_empty(1000, np.float32)
     at = ctypes.c_uint64(device.pointer)
     values = ctypes.c_uint32.from_address(flag.value)
+    target = ctypes.c_void_p(flag.value + 64)
     values.value = 0
     # What waits for the flag is started by the device's threads.
     for stream in streams:
         results.append(cuda.cuStreamWaitValue32_v2(stream, flag, 1, 0))
         results.append(cuda.cuMemsetD8Async(at, 7, 4000, stream))
-        results.append(cuda.cuMemcpyDtoHAsync_v2(ctypes.c_void_p(flag.value + 64), at, 4000, stream))
+        results.append(cuda.cuMemcpyDtoHAsync_v2(target, at, 4000, stream))
     values.value = 1
     for stream in streams:
         cuda.cuStreamSynchronize(stream)

@@ -304,7 +304,9 @@ _PAGED_CALLS = [
 ]
 
 
-@pytest.mark.parametrize("work", ["array.stats()", "array.flush()", "array.invalidate([(900, 901)])"])
+@pytest.mark.parametrize(
+    "work", ["array.stats()", "array.flush()", "array.invalidate([(900, 901)])"]
+)
 def test_no_call_of_a_paged_array_waits_in_a_child_for_a_thread_of_the_parent(work: str) -> None:
     done = run_code(
         _HELD.format(

@@ -97,7 +97,8 @@ public:
 
   /// Copies host bytes to the device and fences. See "Ordering" above for who sees them when.
   ///
-  /// source      host, readable, [size_bytes], any alignment; may be reused when this returns
+  /// source      host, readable, [size_bytes], any alignment; may be reused when this returns. Bytes of
+  ///             a mapped file that has become shorter raise SIGBUS.
   void write(std::size_t offset_bytes, const void* source, std::size_t size_bytes);
   /// The same without the fence, only by the calling thread: several posts may share one fence().
   void post(std::size_t offset_bytes, const void* source, std::size_t size_bytes);

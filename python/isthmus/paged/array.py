@@ -308,9 +308,10 @@ class PagedArray(BuiltIn):
         Write back what was stored, free the device's memory and let the host's go.
 
         All work that the GPU was given before is waited for, and so are calls of other threads.
-        Closing twice is fine. An array that is open when the interpreter ends is closed then. An
-        array that is no longer referenced writes back, too, but can only report a failure: close it
-        before a stream is captured, in which the GPU can't be waited for.
+        Closing twice is fine; in a forked child it does nothing. An array that is open when the
+        interpreter ends is closed then. An array that is no longer referenced writes back, too, but
+        can only report a failure: close it before a stream is captured, in which the GPU can't be
+        waited for.
 
         Raises:
             WriteError: As of `flush`. The array stays open, so that nothing is lost.
