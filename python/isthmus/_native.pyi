@@ -671,7 +671,7 @@ class Window:
 
     def write(self, data: isthmus.arrays.accepted.BytesLike, offset: int = 0) -> None:
         """
-        Copy bytes to the device and fence: a kernel or copy that is started afterwards reads them. `data` (anything with contiguous bytes) may be reused on return. Several threads may write different bytes at once. Raises UsageError, with nothing copied, if the range is not inside the window, if the window is closed, read-only or a parent process's, or if its memory was freed.
+        Copy bytes to the device and fence: a kernel or copy that is started afterwards reads them. `data` (anything with contiguous bytes) may be reused on return. Several threads may write different bytes at once. Raises UsageError, with nothing copied, if the range is not inside the window, if the window is closed, read-only or a parent process's, or if its memory was freed. The caller guarantees that `data` stays readable: a mapped file that has become shorter raises SIGBUS.
         """
 
     def post(self, data: isthmus.arrays.accepted.BytesLike, offset: int = 0) -> None:
