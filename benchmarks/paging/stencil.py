@@ -82,7 +82,7 @@ class Stencil:
     def step(self, calls: tuple[str, ...], turn: int, note: Any = None) -> None:
         """Make the calls, then launch; note(name) is called after each of them."""
         source, target = self.arrays[turn % 2], self.arrays[(turn + 1) % 2]
-        found = []
+        found: list[np.uint64] = []
         for call in calls:
             if call == "argument":
                 found = [np.uint64(array.argument()) for array in (source, target)]

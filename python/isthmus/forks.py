@@ -11,5 +11,5 @@ def lock_of_process() -> threading.RLock:
     For what is consistent at any moment, such as a name that is bound once.
     """
     lock = threading.RLock()
-    os.register_at_fork(after_in_child=lock._at_fork_reinit)  # type: ignore[attr-defined] # noqa: SLF001 - as the standard library does
+    os.register_at_fork(after_in_child=lock._at_fork_reinit)  # type: ignore[attr-defined,unused-ignore] # noqa: SLF001 - as the standard library does
     return lock

@@ -130,11 +130,13 @@ def test_a_gather_may_fill_an_array_of_the_results_shape_and_type() -> None:
     with isthmus.PagedArray(host) as array:
         on_device = isthmus.device_empty((2, 2), np.float32)
         out = np.zeros((2, 2), np.float32)
-        for target in (on_device, out):
+        targets: list[Any] = [on_device, out]
+        for target in targets:
             array.gather([7, 1], axis=0, out=target)
         assert np.array_equal(on_host(on_device), host[[7, 1]])
         assert np.array_equal(out, host[[7, 1]])
-        for wrong in (np.zeros((3, 2), np.float32), np.zeros((2, 2), np.float64)):
+        others: list[Any] = [np.zeros((3, 2), np.float32), np.zeros((2, 2), np.float64)]
+        for wrong in others:
             with pytest.raises(UsageError):
                 array.gather([7, 1], axis=0, out=wrong)
             assert not wrong.any()

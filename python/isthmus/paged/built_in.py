@@ -64,7 +64,7 @@ class BuiltIn:
                 `indices` are told to lie where CUDA knows no memory; or `out` differs.
             OutOfDeviceMemory: The result doesn't fit.
         """
-        if axis not in {None, 0}:
+        if axis is not None and axis != 0:
             raise UsageError(
                 f"axis={axis!r}: a paged array is gathered by items, axis=None, or rows, axis=0"
             )

@@ -166,8 +166,9 @@ def _as_array(given: object, dtype: "np.dtype[Any] | None", what: str) -> "NDArr
     if hasattr(given, "__array_interface__") and not isinstance(given, numpy.ndarray):
         # NumPy would read the memory of which another object tells, be it there or not.
         told = numpy.asarray(given)
-        given = numpy.empty_like(told)
-        copy(given, told)
+        own = numpy.empty_like(told)
+        copy(own, told)
+        given = own
     try:
         array: NDArray[Any] = numpy.asarray(given, dtype)
     except (OverflowError, TypeError, ValueError) as error:
