@@ -40,8 +40,8 @@ struct type_caster<std::string> {
   NB_TYPE_CASTER(std::string, const_name("str"))
 
   /// File names get their original bytes back; text that can't be encoded is refused like another
-  /// type.
-  bool from_python(handle source, std::uint32_t /*flags*/, cleanup_list* /*cleanup*/) noexcept {
+  /// type. Throws std::bad_alloc, which nanobind's own casters may not.
+  bool from_python(handle source, std::uint32_t /*flags*/, cleanup_list* /*cleanup*/) {
     if (!str_check(source.ptr())) return false;
     Py_ssize_t size = 0;
     const char* const text = PyUnicode_AsUTF8AndSize(source.ptr(), &size);

@@ -153,6 +153,13 @@ bool ArrayReader::is_structure(nb::handle object) {
   return reader.way == Way::structure;
 }
 
+nb::object ArrayReader::members_of(nb::handle structure) const {
+  if (PyDict_Check(structure.ptr())) return nb::borrow(structure);
+  static const Name members_of_name("members_of");
+  const nb::object function = members_of_name.of(asked_);
+  return from_python([&] { return call_with(function, structure); });
+}
+
 void ArrayReader::refuse_at(const std::string& path, nb::handle error) const {
   static const Name refuse_at_name("refuse_at");
   const nb::object function = refuse_at_name.of(asked_);

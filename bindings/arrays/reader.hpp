@@ -77,8 +77,10 @@ public:
   /// Throws      nanobind::python_error, a UsageError that explains what is wrong with the object;
   ///             HoldsArrays
   void read(nanobind::handle object, Role role, Hold hold, Array& array);
-  /// True for a list, a tuple or a mapping.
+  /// True for a list, a tuple, a mapping or a module of PyTorch's.
   bool is_structure(nanobind::handle object);
+  /// A dictionary of the members of a structure that isn't a sequence: itself, if it is one.
+  nanobind::object members_of(nanobind::handle structure) const;
   /// Throws the UsageError that explains that an object has no memory.
   [[noreturn]] void refuse_structure(nanobind::handle object) const;
   /// Throws a refusal again, with the place of its array in front.

@@ -2,6 +2,7 @@
 
 #include <isthmus/errors.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include "bindings/arrays/protocols.hpp"
@@ -11,8 +12,8 @@ using isthmus::UsageError;
 
 namespace {
 
-// A structure that contains itself is deeper.
 constexpr std::size_t kMaxDepth = 100;
+constexpr std::size_t kMaxNames = 8;  // in a message
 
 std::string text_of(nb::handle object) {
   PyObject* const text = into_python([&] { return PyObject_Str(object.ptr()); });
@@ -33,13 +34,20 @@ bool is_sequence(nb::handle object) {
   return PyList_Check(object.ptr()) || PyTuple_Check(object.ptr());
 }
 
-/// A dictionary with the members of any mapping; the object itself if it is one.
-nb::object dictionary_of(nb::handle mapping) {
-  if (PyDict_Check(mapping.ptr())) return nb::borrow(mapping);
-  nb::dict members;
-  if (into_python([&] { return PyDict_Update(members.ptr(), mapping.ptr()); }) != 0)
-    throw nb::python_error();
-  return std::move(members);
+/// A value that no copy moves: a number, a string or None, as optimizers' states have.
+bool is_value(nb::handle object) {
+  return object.is_none() || PyLong_Check(object.ptr()) || PyFloat_Check(object.ptr()) ||
+         PyUnicode_Check(object.ptr()) || PyComplex_Check(object.ptr());
+}
+
+/// "a, b and 3 more are in the target and not in the source"
+std::string lacking(const std::vector<std::string>& paths, const char* where) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(paths.size(), kMaxNames); ++i)
+    text.append(i == 0 ? "" : ", ").append(paths[i]);
+  if (paths.size() > kMaxNames)
+    text += " and " + std::to_string(paths.size() - kMaxNames) + " more";
+  return text + (paths.size() == 1 ? " is " : " are ") + where;
 }
 
 }  // namespace
@@ -48,6 +56,10 @@ StructurePairs::StructurePairs(ArrayReader& reader, nb::handle target, nb::handl
     : reader_(reader) {
   containers_.push_back({});
   add(target, source, 0, {});
+  if (pairs_.empty() && has_values_)
+    throw UsageError(
+        "there is no array in these structures: numbers, strings and None stay as "
+        "they are");
 }
 
 void StructurePairs::add(nb::handle target, nb::handle source, std::size_t container,
@@ -55,7 +67,10 @@ void StructurePairs::add(nb::handle target, nb::handle source, std::size_t conta
   const bool in_target = reader_.is_structure(target);
   const bool in_source = reader_.is_structure(source);
   if (!in_target && !in_source) {
-    pairs_.push_back({nb::borrow(target), nb::borrow(source), container, std::move(key)});
+    if (is_value(target) && is_value(source))
+      has_values_ = true;
+    else
+      pairs_.push_back({nb::borrow(target), nb::borrow(source), container, std::move(key)});
     return;
   }
   std::size_t inner = container;
@@ -67,40 +82,61 @@ void StructurePairs::add(nb::handle target, nb::handle source, std::size_t conta
     throw UsageError(place_of(inner) + "the target's type is " + type_of(target) +
                      ", the source's " + type_of(source) +
                      ": both must be arrays, both sequences, or both mappings");
-  if (++depth_ > kMaxDepth)
+  for (const auto& [outer_target, outer_source] : open_)
+    if (target.is(outer_target) || source.is(outer_source))
+      throw UsageError(place_of(inner) + "the " +
+                       (target.is(outer_target) ? "target's " : "source's ") +
+                       type_of(target.is(outer_target) ? target : source) +
+                       " here contains itself: there is no end of its arrays");
+  if (open_.size() == kMaxDepth)
     throw UsageError(place_of(inner) + "this is nested " + std::to_string(kMaxDepth) +
-                     " levels deep, or contains itself");
+                     " levels deep, and no deeper structure is copied: flatten it");
+  open_.emplace_back(target, source);
   add_members(target, source, inner);
-  --depth_;
+  open_.pop_back();
 }
 
 void StructurePairs::add_members(nb::handle target, nb::handle source, std::size_t container) {
   if (is_sequence(target)) return add_sequences(target, source, container);
-  const nb::object targets = dictionary_of(target);
-  const nb::object sources = dictionary_of(source);
+  const nb::object targets = reader_.members_of(target);
+  const nb::object sources = reader_.members_of(source);
   // A copy: a key's comparison may run code that changes the dictionary.
   const nb::object items = from_python([&] { return PyDict_Items(targets.ptr()); });
   const Py_ssize_t count = PyList_Size(items.ptr());
+  std::vector<std::string> missing;
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* const item = PyList_GetItem(items.ptr(), i);
     nb::object key = nb::borrow(PyTuple_GetItem(item, 0));
     PyObject* const found =
         into_python([&] { return PyDict_GetItemWithError(sources.ptr(), key.ptr()); });
     if (found == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
-    if (found == nullptr)
-      throw UsageError(path_of(container, key) + " is in the target and not in the source");
+    if (found == nullptr) {
+      missing.push_back(path_of(container, key));
+      continue;
+    }
     const nb::object held = nb::borrow(found);
     add(PyTuple_GetItem(item, 1), held, container, std::move(key));
   }
-  if (PyDict_Size(sources.ptr()) == count) return;
+  if (missing.empty() && PyDict_Size(sources.ptr()) == count) return;
+  refuse_keys(targets, sources, container, missing);
+}
+
+/// Names all keys that only one of two dictionaries has.
+void StructurePairs::refuse_keys(nb::handle targets, nb::handle sources, std::size_t container,
+                                 const std::vector<std::string>& missing) const {
+  std::vector<std::string> unexpected;
   const nb::object keys = from_python([&] { return PyDict_Keys(sources.ptr()); });
   for (Py_ssize_t i = 0; i < PyList_Size(keys.ptr()); ++i) {
     const nb::object key = nb::borrow(PyList_GetItem(keys.ptr(), i));
     const int found = into_python([&] { return PyDict_Contains(targets.ptr(), key.ptr()); });
     if (found < 0) throw nb::python_error();
-    if (found == 0)
-      throw UsageError(path_of(container, key) + " is in the source and not in the target");
+    if (found == 0) unexpected.push_back(path_of(container, key));
   }
+  std::string text;
+  if (!missing.empty()) text = lacking(missing, "in the target and not in the source");
+  if (!missing.empty() && !unexpected.empty()) text += "; ";
+  if (!unexpected.empty()) text += lacking(unexpected, "in the source and not in the target");
+  if (!text.empty()) throw UsageError(text);
 }
 
 void StructurePairs::add_sequences(nb::handle target, nb::handle source, std::size_t container) {
@@ -110,7 +146,6 @@ void StructurePairs::add_sequences(nb::handle target, nb::handle source, std::si
   if (count != PyTuple_Size(sources.ptr()))
     throw UsageError(place_of(container) + "the target has " + std::to_string(count) +
                      " members and the source " + std::to_string(PyTuple_Size(sources.ptr())));
-  pairs_.reserve(pairs_.size() + static_cast<std::size_t>(count));
   for (Py_ssize_t i = 0; i < count; ++i)
     add(PyTuple_GetItem(targets.ptr(), i), PyTuple_GetItem(sources.ptr(), i), container,
         nb::int_(i));

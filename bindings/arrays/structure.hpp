@@ -1,15 +1,17 @@
-// Arrays in lists, tuples and mappings, which may be nested.
+// Arrays in lists, tuples, mappings and PyTorch's modules, which may be nested.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings/arrays/reader.hpp"
 
 /// The arrays of two structures of the same form, in pairs, in the target's order. Keeps them.
+/// Where both have a number, a string or None, nothing is paired.
 /// Created and destroyed with the GIL held.
 class StructurePairs {
 public:
@@ -37,11 +39,15 @@ private:
            nanobind::object key);
   void add_members(nanobind::handle target, nanobind::handle source, std::size_t container);
   void add_sequences(nanobind::handle target, nanobind::handle source, std::size_t container);
+  void refuse_keys(nanobind::handle targets, nanobind::handle sources, std::size_t container,
+                   const std::vector<std::string>& missing) const;
   std::string path_of(std::size_t container, nanobind::handle key) const;
   std::string place_of(std::size_t container) const;
 
   ArrayReader& reader_;
   std::vector<Container> containers_;
   std::vector<Pair> pairs_;
-  std::size_t depth_ = 0;
+  /// The containers around the one that is read, outermost first.
+  std::vector<std::pair<nanobind::handle, nanobind::handle>> open_;
+  bool has_values_ = false;
 };

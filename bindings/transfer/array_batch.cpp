@@ -40,16 +40,17 @@ void ArrayBatch::require_disjoint(const nb::list& unlike) const {
   for (std::size_t i = 0; i < copies_.size(); ++i) {
     const auto target = reinterpret_cast<std::uintptr_t>(copies_[i].target);
     const auto source = reinterpret_cast<std::uintptr_t>(copies_[i].source);
-    ranges.push_back({target, target + copies_[i].size_bytes, pair_of_copy_[i], true});
+    ranges.push_back({target, target + copies_[i].size_bytes, pair_of_copy_[i], true, source});
     ranges.push_back({source, source + copies_[i].size_bytes, pair_of_copy_[i], false});
   }
   for (const nb::handle range : unlike) {
     const auto begin = nb::cast<std::uintptr_t>(range[1]);
     ranges.push_back({begin, begin + nb::cast<std::size_t>(range[2]),
-                      nb::cast<std::size_t>(range[0]), nb::cast<bool>(range[3])});
+                      nb::cast<std::size_t>(range[0]), nb::cast<bool>(range[3]),
+                      nb::cast<std::uintptr_t>(range[4])});
   }
   try {
-    isthmus::transfer::require_disjoint(std::move(ranges));
+    (void)isthmus::transfer::require_disjoint(std::move(ranges));
   } catch (const isthmus::transfer::RefusedCopy& refusal) {
     throw isthmus::UsageError(refusal.text([this](std::size_t pair) { return path_of(pair); }));
   }

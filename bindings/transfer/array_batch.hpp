@@ -31,7 +31,7 @@ public:
   /// Checks the arrays of all pairs against each other.
   ///
   /// unlike      of the pairs that aren't among copies(): pair, first address, bytes, whether it is
-  ///             written
+  ///             written, TouchedRange::source
   /// Throws      isthmus::UsageError, which names the paths
   void require_disjoint(const nanobind::list& unlike) const;
   /// Tells autograd what is about to be written.

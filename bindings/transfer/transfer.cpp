@@ -194,7 +194,8 @@ void bind_batches(nb::module_& m, nb::class_<ArrayTransfers>& transfers) {
                    "ArrayReader.pair() returns.")
       .def("path", &ArrayBatch::path_of, "pair"_a, "Where a pair is: \"model.layers.3.bias\".")
       .def("require_disjoint", &ArrayBatch::require_disjoint, "unlike"_a,
-           nb::sig("def require_disjoint(self, unlike: list[tuple[int, int, int, bool]]) -> None"),
+           nb::sig(
+               "def require_disjoint(self, unlike: list[tuple[int, int, int, bool, int]]) -> None"),
            "Raise UsageError if a pair writes what another one reads or writes. `unlike` has the "
            "memory of pairs that weren't added: pair, first address, bytes, whether it is written.")
       .def("add", &add_to_batch, "pair"_a, "target"_a, "source"_a, "size_bytes"_a, "stream"_a,

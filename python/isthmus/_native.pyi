@@ -1143,7 +1143,7 @@ class ArrayBatch:
     def path(self, pair: int) -> str:
         """Where a pair is: "model.layers.3.bias"."""
 
-    def require_disjoint(self, unlike: list[tuple[int, int, int, bool]]) -> None:
+    def require_disjoint(self, unlike: list[tuple[int, int, int, bool, int]]) -> None:
         """
         Raise UsageError if a pair writes what another one reads or writes. `unlike` has the memory of pairs that weren't added: pair, first address, bytes, whether it is written.
         """

@@ -253,7 +253,8 @@ public:
   /// one launch of a kernel, if that is faster: this needs NVRTC, and compiles the kernel once.
   /// Longer ones of pageable memory share the staging ring, as if they were one copy.
   ///
-  /// copies      no target overlaps another copy's target or source
+  /// copies      no target overlaps another copy's target or source, unless both copies write the
+  ///             same bytes from the same bytes: those are copied once
   /// Throws      as copy(). UsageError names the copy, counted from 0, and then nothing has been
   ///             copied: all copies are checked before the first begins. (Only a mapped file that
   ///             becomes shorter meanwhile is found out later.) After a DriverError all targets are

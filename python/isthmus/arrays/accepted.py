@@ -118,9 +118,19 @@ class ArrayList(Protocol):
         """Count the items."""
 
 
+class TorchModule(Protocol):
+    """A module of PyTorch, which means its parameters and buffers by name."""
+
+    def state_dict(self) -> Any:
+        """Give them."""
+
+    def named_parameters(self) -> Any:
+        """Optimizers don't have this."""
+
+
 # Lists, tuples and mappings of arrays, nested to any depth. The values of a mapping are often of
 # several types, for which type checkers find only "object".
-Structure = ArrayList | Mapping[Any, Any]
+Structure = ArrayList | Mapping[Any, Any] | TorchModule
 # What one call can copy.
 ArrayTree = ArrayLike | Structure
 # A GPU by its ordinal, as "cuda:ORDINAL", or as a library has it.

@@ -5,7 +5,7 @@ from isthmus.arrays.pending_work import PendingWork
 from isthmus.arrays.refusals import refuse, refuse_at
 from isthmus.arrays.streams import stream_handle
 from isthmus.arrays.versions import note_writes
-from isthmus.arrays.ways import way_of
+from isthmus.arrays.ways import members_of, way_of
 
 
 class Asked:
@@ -14,6 +14,7 @@ class Asked:
 
     Attributes:
         way_of: Names the way to read the arrays of a type.
+        members_of: Gives the members of a mapping or a module.
         described: Makes a Python object of what was read.
         refuse: Raises the UsageError that explains why an object can't be read.
         refuse_at: Raises a refusal again, with the array's path in front.
@@ -27,6 +28,7 @@ class Asked:
     def __init__(self, pending: PendingWork) -> None:
         """Answer for the devices whose pending work this is."""
         self.way_of = way_of
+        self.members_of = members_of
         self.described = described
         self.refuse = refuse
         self.refuse_at = refuse_at

@@ -4,6 +4,7 @@ import array
 import mmap
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 from isthmus import _native
 from isthmus.arrays.device_array import DeviceArray
@@ -37,7 +38,8 @@ def way_of(kind: type) -> Way:
     # A NumPy scalar's __array_interface__ is of an array that is gone by then.
     if kind in _BUFFERS or (scalar is not None and issubclass(kind, scalar)):
         return "buffer", None
-    if issubclass(kind, _STRUCTURES):
+    module = loaded_type("torch", "nn.Module")
+    if issubclass(kind, _STRUCTURES) or (module is not None and issubclass(kind, module)):
         return "structure", None
     if issubclass(kind, DeviceArray):
         return "own", None
@@ -47,6 +49,11 @@ def way_of(kind: type) -> Way:
     if kind in {array, loaded_type("numpy", "memmap")}:
         return "numpy", array((2, 3), "i2")[:, :2]
     return _of_torch(kind) or _of_cupy(kind) or _of_others(kind)
+
+
+def members_of(structure: Any) -> dict[Any, Any]:  # noqa: ANN401 - a mapping or a module
+    """Give the members of a mapping; of a PyTorch module its parameters and buffers by name."""
+    return dict(structure if isinstance(structure, Mapping) else structure.state_dict())
 
 
 def _of_torch(kind: type) -> Way | None:

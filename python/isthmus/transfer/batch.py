@@ -25,14 +25,13 @@ def explain_batch(batch: _native.ArrayBatch, native: _native.Transfers) -> ManyP
         Unavailable: The same.
     """
     num_packed = num_layouts = 0
-    for pair, target, source, stream in batch.unlike:
-        work = _checked(batch, pair, target, source, stream, NO_CASTING)
+    for pair, work in _works_of(batch, NO_CASTING):
         if work.is_layout:
             num_layouts += 1
             continue
         num_packed += work.plain is None
-        size_bytes = target.size_bytes
-        ends = work.plain or PlainCopy(target.pointer, source.pointer, size_bytes)
+        target, source = work.target, work.source
+        ends = work.plain or PlainCopy(target.pointer, source.pointer, target.size_bytes)
         work.add_to(batch, pair, ends, None)
     shares = native.explain_batch(batch)
     return many_plan_of(shares, num_packed=num_packed, num_layouts=num_layouts)
@@ -60,7 +59,7 @@ class UnlikePairs:
         self._native = native
         self._unpackings: list[Callable[[], None]] = []
         self._last: list[Made] = []
-        works = [(unlike[0], _checked(batch, *unlike, casting)) for unlike in batch.unlike]
+        works = _works_of(batch, casting)
         if works:
             batch.require_disjoint(
                 [touched for pair, work in works for touched in _touched(pair, work)]
@@ -104,6 +103,19 @@ class UnlikePairs:
             unpack()
 
 
+def _works_of(batch: _native.ArrayBatch, casting: Casting) -> list[tuple[int, Work]]:
+    """Check the arrays that lie differently. Those that are in the batch twice are copied once."""
+    works: dict[object, tuple[int, Work]] = {}
+    for pair, target, source, stream in batch.unlike:
+        work = _checked(batch, pair, target, source, stream, casting)
+        works.setdefault((_place(target), _place(source), stream), (pair, work))
+    return list(works.values())
+
+
+def _place(array: Array) -> object:
+    return array.pointer, array.shape, array.strides, array.item
+
+
 def _checked(
     batch: _native.ArrayBatch,
     pair: int,
@@ -120,11 +132,14 @@ def _checked(
     return work
 
 
-def _touched(pair: int, work: Work) -> list[tuple[int, int, int, bool]]:
+def _touched(pair: int, work: Work) -> list[tuple[int, int, int, bool, int]]:
     """List the memory of two arrays; what has gaps is left out, because others may lie in these."""
-    arrays = [(work.target, True), (work.source, False)]
+    read_from = 0 if work.plain is None else work.plain.source
+    arrays = [(work.target, True, read_from), (work.source, False, 0)]
     return [
-        (pair, *range_of(array), written) for array, written in arrays if fills_its_memory(array)
+        (pair, *range_of(array), written, read)
+        for array, written, read in arrays
+        if fills_its_memory(array)
     ]
 
 

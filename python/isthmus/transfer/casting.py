@@ -1,5 +1,6 @@
 """Which types of items a copy converts to which, and what the caller allows."""
 
+import sys
 from typing import Literal, NoReturn
 
 from isthmus.arrays.array import Array
@@ -25,6 +26,9 @@ _SAFE_FLOATS = {
     "float64": {"float16", "bfloat16", "float32", "float64"},
 }
 
+# How the native module marks items in the order that isn't this machine's.
+_FOREIGN = "big-endian " if sys.byteorder == "little" else "little-endian "
+
 
 def require_casting(casting: object) -> None:
     """
@@ -44,6 +48,16 @@ def is_conversion(target: Array, source: Array) -> bool:
     return target.item is not None and source.item is not None and target.item != source.item
 
 
+def in_own_order(item: str) -> str:
+    """Name the same type in this machine's byte order."""
+    return item.removeprefix(_FOREIGN)
+
+
+def is_foreign(array: Array) -> bool:
+    """Tell whether an array's items are in the other byte order."""
+    return array.item is not None and array.item.startswith(_FOREIGN)
+
+
 def require_allowed(target: Array, source: Array, casting: Casting) -> None:
     """
     Refuse a conversion that isn't possible, or that the caller doesn't allow.
@@ -56,24 +70,29 @@ def require_allowed(target: Array, source: Array, casting: Casting) -> None:
     Raises:
         UsageError: It is refused.
     """
+    own = [in_own_order(str(array.item)) for array in (target, source)]
+    only_order = own[0] == own[1]
     if casting == NO_CASTING:
+        allowing = "equiv" if only_order else "same_kind"
         _refuse(
             target,
             source,
             "a copy converts nothing unless casting= allows it",
-            "convert one of them first, or pass casting='same_kind'; to copy the bytes as they "
+            f"convert one of them first, or pass casting={allowing!r}; to copy the bytes as they "
             "are, pass a memoryview(...).cast('B') or a view of the same dtype",
         )
-    for array in (target, source):
-        if array.item not in _CONVERTIBLE:
+    for array, item in zip((target, source), own, strict=True):
+        if array.on_device and is_foreign(array):
+            _refuse(target, source, "a GPU has this machine's byte order", "convert it first")
+        if item not in _CONVERTIBLE and not only_order:
             _refuse(
                 target,
                 source,
                 f"{array.item} isn't converted; only booleans, integers and floats of up to 64 "
-                "bits are, in this machine's byte order",
+                "bits are",
                 "convert it first",
             )
-    needed = least_casting(str(target.item), str(source.item))
+    needed: Casting = "equiv" if only_order else least_casting(*own)
     if _CASTINGS.index(casting) < _CASTINGS.index(needed):
         _refuse(target, source, f"casting={casting!r} doesn't allow it", f"casting={needed!r} does")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from isthmus.arrays.array import Array, Place
 from isthmus.arrays.layout import c_strides, extent_bytes, lowest_offset
 from isthmus.errors import Unavailable
+from isthmus.transfer.casting import in_own_order, is_conversion
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,6 +73,8 @@ def buffer_like(array: Array, layout_of: Array) -> Array:
     """
     Make a host array of an array's items, in the memory order of another.
 
+    It has this machine's byte order.
+
     Args:
         array: On the host, with a shape.
         layout_of: The array with this memory order, of the same shape; without a shape: C order.
@@ -86,7 +89,7 @@ def buffer_like(array: Array, layout_of: Array) -> Array:
         pointer=memory.ctypes.data - lowest_offset(shape, strides),
         shape=shape,
         strides=strides,
-        item=array.item,
+        item=None if array.item is None else in_own_order(array.item),
         item_bits=array.item_bits,
         place=Place.HOST,
         owner=memory,
@@ -94,16 +97,23 @@ def buffer_like(array: Array, layout_of: Array) -> Array:
 
 
 def copy_items(target: Array, source: Array) -> None:
-    """Copy between two host arrays of one shape, whatever their strides."""
+    """Copy between two host arrays of one shape, whatever their strides and types."""
     unpacking(target, source)()
 
 
 def unpacking(target: Array, source: Array) -> Callable[[], None]:
-    """Prepare such a copy, so that little can fail when it is made."""
-    return partial(numpy_module().copyto, items_of(target), items_of(source))
+    """Prepare such a copy, so that little can fail when it is made. NumPy converts the items."""
+    arrays = [items_of(target), items_of(source)]
+    if is_conversion(target, source):
+        pair = zip(arrays, (target, source), strict=True)
+        arrays = [items.view(_dtype_of(array)) for items, array in pair]
+    return partial(numpy_module().copyto, *arrays, casting="unsafe")
 
 
-def converting(target: Array, source: Array) -> Callable[[], None]:
-    """Prepare a copy between two host arrays of one shape that NumPy converts."""
-    numbers = [items_of(array).view(str(array.item)) for array in (target, source)]
-    return partial(numpy_module().copyto, *numbers, casting="unsafe")
+def _dtype_of(array: Array) -> "np.dtype[np.generic]":
+    """Give NumPy's type of an array's items."""
+    item = str(array.item)
+    own = in_own_order(item)
+    of_text = f"U{array.item_bits // 32}"
+    dtype: np.dtype[np.generic] = numpy_module().dtype(of_text if own.startswith("str") else own)
+    return dtype if own == item else dtype.newbyteorder()

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from isthmus import _native
 from isthmus.arrays.array import Array, Place
 from isthmus.errors import DriverError, UsageError
-from isthmus.transfer.casting import is_conversion
-from isthmus.transfer.packing import buffer_like, converting, copy_items, range_of, unpacking
+from isthmus.transfer.casting import in_own_order, is_foreign
+from isthmus.transfer.packing import buffer_like, copy_items, range_of, unpacking
 from isthmus.transfer.pairs import (
     PlainCopy,
     StridedCopy,
@@ -65,8 +65,9 @@ class Work:
 
     @property
     def converts(self) -> bool:
-        """Tell whether the items get another type."""
-        return is_conversion(self.target, self.source)
+        """Tell whether the items get another type, and not just another byte order."""
+        to, of = self.target.item, self.source.item
+        return to is not None and of is not None and in_own_order(to) != in_own_order(of)
 
     @property
     def is_layout(self) -> bool:
@@ -90,8 +91,7 @@ class Work:
         if not self.target.on_device and not self.source.on_device:
             _require_host(native, self.target, writes=True)
             self._await_source(native)
-            change = converting if self.converts else unpacking
-            return Prepared(None, None, change(self.target, self.source))
+            return Prepared(None, None, unpacking(self.target, self.source))
         if self.target.on_device:
             packed = self._packed_source(native, self.target)
             return Prepared(self._from_packed(packed), packed)
@@ -100,13 +100,13 @@ class Work:
         return Prepared(self._to_packed(packed), packed, unpacking(self.target, packed))
 
     def _prepared_strided(self, native: _native.Transfers) -> Prepared:
-        """Bring the host's array, if there is one, into C order."""
-        if not self.target.on_device and not is_contiguous(self.target):
+        """Bring the host's array, if there is one, into C order and this machine's byte order."""
+        if not self.target.on_device and not _is_ready(self.target):
             _require_host(native, self.target, writes=True)
             packed = buffer_like(self.target, replace(self.target, strides=None))
             follow_up = unpacking(self.target, packed)
             return Prepared(strided_copy(packed, self.source), packed, follow_up)
-        if not self.source.on_device and not is_contiguous(self.source):
+        if not self.source.on_device and not _is_ready(self.source):
             packed = self._packed_source(native, replace(self.source, strides=None))
             return Prepared(strided_copy(self.target, packed), packed)
         return Prepared(strided_copy(self.target, self.source))
@@ -260,6 +260,10 @@ class Work:
             target_kind=_kind(self.target),
             source_kind=_kind(self.source),
         )
+
+
+def _is_ready(array: Array) -> bool:
+    return is_contiguous(array) and not is_foreign(array)
 
 
 def _overlap(target: Array, source: Array) -> bool:

@@ -15,6 +15,12 @@ TouchedRange range_of(const void* memory, std::size_t size_bytes, std::size_t co
   return {begin, begin + size_bytes, copy, written};
 }
 
+/// True if two ranges get the same bytes where they overlap.
+bool is_same_copy(const TouchedRange& one, const TouchedRange& other) {
+  return one.source != 0 && other.source != 0 &&
+         one.begin - one.source == other.begin - other.source;
+}
+
 /// True if every source is on the other side of the link than every target.
 bool all_cross_alike(std::span<const Member> members) {
   const Direction direction = members.front().task.crossing.direction;
@@ -37,24 +43,29 @@ bool all_cross_alike(std::span<const Member> members) {
 
 }  // namespace
 
-void require_disjoint(std::vector<TouchedRange> ranges) {
-  if (ranges.empty()) return;
+std::vector<Repeated> require_disjoint(std::vector<TouchedRange> ranges) {
   const auto by_begin = [](const TouchedRange& one, const TouchedRange& other) {
     return one.begin < other.begin;
   };
   if (!std::ranges::is_sorted(ranges, by_begin)) std::ranges::sort(ranges, by_begin);
-  // The ranges that reach furthest so far: of all, and of those that are written.
-  TouchedRange furthest = ranges.front();
-  TouchedRange furthest_written = furthest.written ? furthest : TouchedRange{};
-  for (const TouchedRange& range : std::span(ranges).subspan(1)) {
-    if (range.written && range.begin < furthest.end) refuse(furthest, range);
-    if (range.begin < furthest_written.end) refuse(furthest_written, range);
+  std::vector<Repeated> repeated;
+  // The ranges that reach furthest so far.
+  TouchedRange read;
+  TouchedRange written;
+  for (const TouchedRange& range : ranges) {
+    if (range.written && range.begin < read.end) refuse(read, range);
+    if (range.begin < written.end) {
+      if (!range.written || !is_same_copy(written, range)) refuse(written, range);
+      repeated.push_back(
+          {range.copy, written.copy, std::min(written.end, range.end) - range.begin});
+    }
+    TouchedRange& furthest = range.written ? written : read;
     if (range.end > furthest.end) furthest = range;
-    if (range.written && range.end > furthest_written.end) furthest_written = range;
   }
+  return repeated;
 }
 
-void require_disjoint(std::span<const Member> members) {
+void make_disjoint(std::vector<Member>& members) {
   if (members.size() < 2) return;
   const bool targets_alone = all_cross_alike(members);
   std::vector<TouchedRange> ranges;
@@ -62,9 +73,20 @@ void require_disjoint(std::span<const Member> members) {
   for (std::size_t i = 0; i < members.size(); ++i) {
     const CopyEnds& ends = members[i].task.ends;
     ranges.push_back(range_of(ends.target, ends.size_bytes, i, true));
+    ranges.back().source = reinterpret_cast<std::uintptr_t>(ends.source);
     if (!targets_alone) ranges.push_back(range_of(ends.source, ends.size_bytes, i, false));
   }
-  require_disjoint(std::move(ranges));
+  const std::vector<Repeated> repeated = require_disjoint(std::move(ranges));
+  if (repeated.empty()) return;
+  for (const Repeated& part : repeated) {
+    if (members[part.copy].request.stream != members[part.other].request.stream)
+      throw RefusedCopy(part.copy, "its target is also that of ", part.other,
+                        ", in another stream: the copies of a call have no order");
+    Task& task = members[part.copy].task;
+    task.ends = part_of(task.ends, part.size_bytes, task.ends.size_bytes - part.size_bytes);
+    task.crossing.size_bytes = task.ends.size_bytes;
+  }
+  std::erase_if(members, [](const Member& member) { return member.task.ends.size_bytes == 0; });
 }
 
 }  // namespace isthmus::transfer

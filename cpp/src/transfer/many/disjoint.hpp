@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "transfer/many/choose_many.hpp"
@@ -15,17 +14,30 @@ struct TouchedRange {
   std::uintptr_t end = 0;
   std::size_t copy = 0;
   bool written = false;
+  /// Of written memory, the address of the bytes that it gets, which lie there in the same order;
+  /// 0: they don't.
+  std::uintptr_t source = 0;
+};
+
+/// The first bytes of a copy, which another copy of the call makes too.
+struct Repeated {
+  std::size_t copy = 0;
+  std::size_t other = 0;
+  std::size_t size_bytes = 0;
 };
 
 /// Checks that nothing that a copy writes is also read or written by it or by another one, so that
-/// the result doesn't depend on an order.
+/// the result doesn't depend on an order. Two may write the same bytes from the same bytes, as tied
+/// weights are.
 ///
+/// Returns     the bytes that are written more than once
 /// Throws      RefusedCopy.
-void require_disjoint(std::vector<TouchedRange> ranges);
+std::vector<Repeated> require_disjoint(std::vector<TouchedRange> ranges);
 
-/// The same for examined copies.
+/// The same for examined copies, of which all bytes are then written once: repeated ones are left
+/// out.
 ///
 /// Throws      RefusedCopy.
-void require_disjoint(std::span<const Member> members);
+void make_disjoint(std::vector<Member>& members);
 
 }  // namespace isthmus::transfer

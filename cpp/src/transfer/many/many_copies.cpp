@@ -88,7 +88,7 @@ bool is_primary_current(const Driver& driver, const DevicePaths& device) {
 
 }  // namespace
 
-/// Copies of 0 bytes are left out.
+/// Copies of 0 bytes and repeated ones are left out.
 std::vector<Member> ManyCopies::examine_all(std::span<const ManyCopy> copies, Return when) {
   const bool needed = std::ranges::any_of(copies, is_of_device);
   const Devices::AnyContext any = devices_.any_context(needed);
@@ -111,7 +111,7 @@ std::vector<Member> ManyCopies::examine_all(std::span<const ManyCopy> copies, Re
     }
   }
   try {
-    require_disjoint(members);
+    make_disjoint(members);
   } catch (const RefusedCopy& refusal) {
     throw refusal.renumbered([&](std::size_t member) { return indices[member]; });
   }
