@@ -5,8 +5,10 @@
 
 #include <nanobind/nanobind.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 /// Text for people: bytes that aren't UTF-8 are escaped, as in "caf\xe9".
 inline PyObject* python_text(std::string_view text) noexcept {
@@ -63,6 +65,20 @@ struct type_caster<std::string> {
   static handle from_cpp(const std::string& text, rv_policy /*policy*/,
                          cleanup_list* /*cleanup*/) noexcept {
     return python_text(text);
+  }
+};
+
+template <>
+struct type_caster<std::optional<std::string>> {
+  NB_TYPE_CASTER(std::optional<std::string>, const_name("str | None"))
+
+  bool from_python(handle source, std::uint32_t flags, cleanup_list* cleanup) {
+    value.reset();
+    if (source.is_none()) return true;
+    type_caster<std::string> text;
+    const bool is_text = text.from_python(source, flags, cleanup);
+    if (is_text) value = std::move(text.value);
+    return is_text;
   }
 };
 

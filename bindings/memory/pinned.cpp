@@ -16,8 +16,10 @@
 #include "bindings/bindings.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/text.hpp"
+#include "bindings/unlocked.hpp"
 #include "driver/driver.hpp"
 #include "transfer/pinned/pinned_registry.hpp"
+#include "transfer/pinned/registration.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -89,6 +91,27 @@ struct SharedPool {
   PinnedRegistry* operator->() const noexcept { return pool.get(); }
 
   std::shared_ptr<PinnedRegistry> pool;
+};
+
+/// A caller's memory that is pinned in place. Destroying it waits for the devices.
+class SharedRegistration {
+public:
+  SharedRegistration(const SharedContext& context, std::uintptr_t pointer, std::size_t size_bytes,
+                     bool read_only) {
+    const GilReleased released;
+    owned_ = std::make_unique<isthmus::transfer::Registration>(
+        *context, reinterpret_cast<void*>(pointer), size_bytes, read_only);
+  }
+  SharedRegistration(const SharedRegistration&) = delete;
+  SharedRegistration& operator=(const SharedRegistration&) = delete;
+  ~SharedRegistration() {
+    const GilReleased released;
+    owned_.reset();
+  }
+  void end() { owned_->end(); }
+
+private:
+  std::unique_ptr<isthmus::transfer::Registration> owned_;
 };
 
 // --- NumPy's arrays ------------------------------------------------------------------------------
@@ -315,4 +338,9 @@ void bind_pinned(nb::module_& m) {
            "numbers or booleans.")
       .def_prop_ro("device", [](const SharedPool& shared) { return shared->device(); });
   bind_block(m);
+  nb::class_<SharedRegistration>(m, "Registration", "A caller's memory, pinned where it lies.")
+      .def(nb::init<const SharedContext&, std::uintptr_t, std::size_t, bool>(), "context"_a,
+           "pointer"_a, "size_bytes"_a, nb::kw_only(), "read_only"_a)
+      .def("end", &SharedRegistration::end, Release(),
+           "Unpin it, after the devices' work with it. Does nothing the second time.");
 }

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from isthmus.paged.header import paged_header
     from isthmus.profile.model import Profile
     from isthmus.run.model import Result, Run
-    from isthmus.safetensors.loading import load_safetensors
+    from isthmus.safetensors.loading import load_safetensors, safetensors_metadata
     from isthmus.safetensors.saving import save_safetensors
     from isthmus.sim.result import SimulationResult
     from isthmus.sim.running import simulate
@@ -92,6 +92,7 @@ __all__ = [
     "paged_header",
     "parse_sizes",
     "pinned",
+    "safetensors_metadata",
     "save_safetensors",
     "simulate",
     "stats",
@@ -141,6 +142,7 @@ _LAZY = {
     "load_safetensors": "isthmus.safetensors.loading",
     "paged_header": "isthmus.paged.header",
     "parse_sizes": "isthmus.sizes",
+    "safetensors_metadata": "isthmus.safetensors.loading",
     "save_safetensors": "isthmus.safetensors.saving",
     "simulate": "isthmus.sim.running",
     "stats": "isthmus.transfer.copying",

@@ -933,6 +933,16 @@ class PinnedBlock:
 
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
+class Registration:
+    """A caller's memory, pinned where it lies."""
+
+    def __init__(self, context: Context, pointer: int, size_bytes: int, *, read_only: bool) -> None: ...
+
+    def end(self) -> None:
+        """
+        Unpin it, after the devices' work with it. Does nothing the second time.
+        """
+
 class CopyFuture:
     """A copy in progress. What the copy needs is kept until it has ended."""
 

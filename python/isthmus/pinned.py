@@ -6,15 +6,16 @@ array's memory returns to the pool when nothing uses the array any more.
 """
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from isthmus import _native
 from isthmus.arrays.ordinals import ordinal_of
 from isthmus.arrays.shapes import MAX_BYTES, dtype_of, lengths_of, require_addressable
-from isthmus.errors import UsageError
+from isthmus.errors import DriverError, UsageError
 from isthmus.forks import lock_of_process
-from isthmus.transfer.packing import numpy_module
+from isthmus.transfer.packing import numpy_module, range_of
 from isthmus.windows.opening import default_windows
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from isthmus.arrays.accepted import DeviceLike, ItemType
 
+_Registered = TypeVar("_Registered")
 PinnedPoolStats = _native.PinnedPoolStats
 
 _pools: dict[int, _native.PinnedPool] = {}
@@ -152,6 +154,65 @@ def empty_like(
     order: Literal["C", "F"] = "F" if flags.f_contiguous and not flags.c_contiguous else "C"
     kind = prototype.dtype if dtype is None else dtype
     return empty(prototype.shape, kind, order, device=device)
+
+
+@contextmanager
+def register(array: _Registered, *, device: "DeviceLike" = 0) -> Iterator[_Registered]:
+    """
+    Pin memory that exists already, where it lies, during a `with` block.
+
+    Copies of it, and of its parts, then take place at the link's speed, as from `empty`, by this
+    library and any other. Pinning takes longer than one copy: it pays for memory that is copied
+    several times. Of an array with gaps the gaps are pinned, too.
+
+    The end of the block waits for the copies under way, and for other work that the GPUs have.
+    Meanwhile no other thread may begin to copy the array, and no graph that copies it may be
+    launched later. In a forked child the array is ordinary memory, and the end does nothing.
+
+    Args:
+        array: Any array in the host's memory, such as NumPy's, a PyTorch tensor, also one that is
+            shared between processes, a mapped file, or the `buf` of a `SharedMemory`. It is kept,
+            and what it lies in can't be closed, until the block has ended. The file of a mapping
+            must not become shorter meanwhile.
+        device: The GPU through whose driver it is pinned, as its ordinal or "cuda:ORDINAL". Any
+            GPU may use it.
+
+    Yields:
+        The array.
+
+    Raises:
+        UsageError: It isn't an array, isn't in the host's memory, or some of it is pinned already.
+        Unavailable: There is no driver, or the system can't pin it: a limit doesn't allow it, or
+            the memory is read-only and the array isn't marked so, or it is a file's on a disk and
+            writable.
+        DriverError: The driver refused; at the end of the block: the memory is kept until the
+            process ends.
+    """
+    windows = default_windows()
+    found = windows.reader.read_source(array)
+    if found.on_device:
+        raise UsageError(f"this {found.what} is in a GPU's memory: only the host's is pinned")
+    if isinstance(array, bytes | bytearray):
+        raise UsageError(
+            f"copies take the memory of {found.what} for pageable",
+            hint="pass numpy.frombuffer(...) here and to the copies",
+        )
+    pointer, size_bytes = range_of(found)
+    if size_bytes == 0:
+        yield array
+        return
+    context = windows.pending_work.context(ordinal_of(device, windows.driver))
+    registration = _native.Registration(
+        context, pointer, size_bytes, read_only=found.read_only
+    )
+    try:
+        yield array
+    finally:
+        try:
+            registration.end()
+        except DriverError:
+            _native.keep_forever(found)
+            raise
 
 
 def stats(device: "DeviceLike" = 0) -> PinnedPoolStats:

@@ -64,7 +64,7 @@ def check_writable(path: Path) -> None:
     """
     with writing(path):
         if not _written_directly(path):
-            try_folder(path.resolve().parent)
+            try_folder(_followed(path).parent)
         elif _descriptor_of(path) is None and not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
@@ -102,7 +102,7 @@ class WholeFile:
         with self._writing():
             if not follow_link:
                 refuse_link(path)
-            self._target = path.resolve() if follow_link else path.absolute()
+            self._target = _followed(path) if follow_link else path.absolute()
             self.temporary = temporary_in(self._target.parent)
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self.descriptor = os.open(self.temporary, flags, 0o666)
@@ -211,6 +211,18 @@ def whole_file(
     except BaseException:
         file.abandon()
         raise
+
+
+def _followed(path: Path) -> Path:
+    """
+    Follow links.
+
+    Raises:
+        OSError: They form a loop, of which Python's versions make different things.
+    """
+    with suppress(FileNotFoundError):
+        path.stat()
+    return path.resolve()
 
 
 def write_all(descriptor: int, data: bytes | memoryview) -> None:

@@ -1,4 +1,4 @@
-"""Loads the tensors of safetensors files: `load_safetensors`."""
+"""Loads safetensors files: `load_safetensors`, `safetensors_metadata`."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from isthmus.arrays.ordinals import ordinal_of
 from isthmus.arrays.streams import stream_handle
 from isthmus.errors import UsageError
-from isthmus.files.regular import AnyPath, open_regular
+from isthmus.files.regular import AnyPath, open_regular, path_of
 from isthmus.safetensors.blocks import fill
 from isthmus.safetensors.frameworks import framework_of
 from isthmus.safetensors.header import Header, read_header
@@ -82,6 +82,25 @@ def load_safetensors(
             for entry, place in zip(shard.header.entries, layout.places, strict=True):
                 tensors[entry.name] = target.tensor(block, place, entry)
     return tensors
+
+
+def safetensors_metadata(path: AnyPath) -> dict[str, str]:
+    """
+    Read the text that `save_safetensors` or another program has put into a file beside its tensors.
+
+    Reads the header alone, and needs no GPU.
+
+    Args:
+        path: The file.
+
+    Returns:
+        What the header's `__metadata__` has; nothing if there is none.
+
+    Raises:
+        UsageError: As for `load_safetensors`.
+    """
+    with _open(path_of(path), {}) as shard:
+        return shard.header.metadata
 
 
 @contextmanager
