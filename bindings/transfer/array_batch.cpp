@@ -35,7 +35,7 @@ ArrayBatch::ArrayBatch(ArrayReader& reader, nb::handle target, nb::handle source
   }
 }
 
-void ArrayBatch::require_disjoint(const nb::list& unlike) const {
+std::vector<isthmus::transfer::TouchedRange> ArrayBatch::touched() const {
   std::vector<isthmus::transfer::TouchedRange> ranges;
   for (std::size_t i = 0; i < copies_.size(); ++i) {
     const auto target = reinterpret_cast<std::uintptr_t>(copies_[i].target);
@@ -43,6 +43,20 @@ void ArrayBatch::require_disjoint(const nb::list& unlike) const {
     ranges.push_back({target, target + copies_[i].size_bytes, pair_of_copy_[i], true, source});
     ranges.push_back({source, source + copies_[i].size_bytes, pair_of_copy_[i], false});
   }
+  return ranges;
+}
+
+nb::list ArrayBatch::touching(std::uintptr_t begin, std::uintptr_t end) const {
+  nb::list found;
+  for (const auto& range : touched())
+    if (range.begin < end && begin < range.end)
+      found.append(nb::make_tuple(range.copy, range.begin, range.end - range.begin, range.written,
+                                  range.source));
+  return found;
+}
+
+void ArrayBatch::require_disjoint(const nb::list& unlike) const {
+  std::vector<isthmus::transfer::TouchedRange> ranges = touched();
   for (const nb::handle range : unlike) {
     const auto begin = nb::cast<std::uintptr_t>(range[1]);
     ranges.push_back({begin, begin + nb::cast<std::size_t>(range[2]),

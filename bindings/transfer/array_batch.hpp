@@ -13,6 +13,7 @@
 #include "bindings/arrays/pair.hpp"
 #include "bindings/arrays/structure.hpp"
 #include "bindings/transfer/copy_future.hpp"
+#include "transfer/many/disjoint.hpp"
 #include "transfer/many/refused_copy.hpp"
 
 /// All arrays are read when it is made. Used with the GIL held.
@@ -36,6 +37,8 @@ public:
   void require_disjoint(const nanobind::list& unlike) const;
   /// Tells autograd what is about to be written.
   void note_writes() const;
+  /// The memory of copies() in [begin, end), as require_disjoint() takes it.
+  nanobind::list touching(std::uintptr_t begin, std::uintptr_t end) const;
   void add(std::size_t pair, const isthmus::ManyCopy& copy, nanobind::object needs);
 
   /// Everything that the copies need. Call it once.
@@ -53,6 +56,8 @@ public:
   }
 
 private:
+  std::vector<isthmus::transfer::TouchedRange> touched() const;
+
   ArrayReader& reader_;
   StructurePairs pairs_;
   nanobind::list tensors_;  ///< the targets that are PyTorch's

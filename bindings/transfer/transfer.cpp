@@ -197,7 +197,13 @@ void bind_batches(nb::module_& m, nb::class_<ArrayTransfers>& transfers) {
            nb::sig(
                "def require_disjoint(self, unlike: list[tuple[int, int, int, bool, int]]) -> None"),
            "Raise UsageError if a pair writes what another one reads or writes. `unlike` has the "
-           "memory of pairs that weren't added: pair, first address, bytes, whether it is written.")
+           "memory of pairs that weren't added: pair, first address, bytes, whether it is written, "
+           "and the address of the bytes that it gets in the same order, or 0.")
+      .def("touching", &ArrayBatch::touching, "begin"_a, "end"_a,
+           nb::sig("def touching(self, begin: int, end: int) -> "
+                   "list[tuple[int, int, int, bool, int]]"),
+           "The memory between two addresses of pairs that can be copied as they are, as "
+           "require_disjoint() takes it.")
       .def("add", &add_to_batch, "pair"_a, "target"_a, "source"_a, "size_bytes"_a, "stream"_a,
            "target_kind"_a, "source_kind"_a, "needs"_a.none(),
            "Add a copy of bytes that belongs to a pair. `needs` is kept until the copy has ended.");

@@ -8,6 +8,7 @@ from isthmus.arrays.array import Array
 from isthmus.arrays.refusals import refuse_at
 from isthmus.errors import Error
 from isthmus.transfer.casting import NO_CASTING, Casting
+from isthmus.transfer.gaps import require_apart
 from isthmus.transfer.packing import range_of
 from isthmus.transfer.pairs import PlainCopy, fills_its_memory, plain_copy, require_match
 from isthmus.transfer.plan import ManyPlan, many_plan_of
@@ -64,6 +65,7 @@ class UnlikePairs:
             batch.require_disjoint(
                 [touched for pair, work in works for touched in _touched(pair, work)]
             )
+            require_apart(batch, works)
         for pair, work in works:
             self._prepare(pair, work)
 

@@ -61,6 +61,18 @@ def items_of(array: Array) -> "Items":
     return shown
 
 
+def bytes_at(pointer: int, size_bytes: int) -> "Items":
+    """Show bytes to NumPy that aren't to be read: they may be a GPU's."""
+    interface = {
+        "shape": (size_bytes,),
+        "typestr": "|u1",
+        "data": (pointer, True),
+        "version": 3,
+    }
+    shown: Items = numpy_module().asarray(_Shown(interface, None))
+    return shown
+
+
 def range_of(array: Array) -> tuple[int, int]:
     """Give the address at which a host array's memory begins, and the bytes to its end."""
     if array.shape is None or array.strides is None:
