@@ -1155,7 +1155,12 @@ class ArrayBatch:
 
     def require_disjoint(self, unlike: list[tuple[int, int, int, bool, int]]) -> None:
         """
-        Raise UsageError if a pair writes what another one reads or writes. `unlike` has the memory of pairs that weren't added: pair, first address, bytes, whether it is written.
+        Raise UsageError if a pair writes what another one reads or writes. `unlike` has the memory of pairs that weren't added: pair, first address, bytes, whether it is written, and the address of the bytes that it gets in the same order, or 0.
+        """
+
+    def touching(self, begin: int, end: int) -> list[tuple[int, int, int, bool, int]]:
+        """
+        The memory between two addresses of pairs that can be copied as they are, as require_disjoint() takes it.
         """
 
     def add(self, pair: int, target: int, source: int, size_bytes: int, stream: int, target_kind: str, source_kind: str, needs: object | None) -> None:

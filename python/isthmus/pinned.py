@@ -177,8 +177,8 @@ def register(array: _Registered, *, device: "DeviceLike" = 0) -> Iterator[_Regis
         device: The GPU through whose driver it is pinned, as its ordinal or "cuda:ORDINAL". Any
             GPU may use it.
 
-    Yields:
-        The array.
+    Returns:
+        A context manager, which gives the array.
 
     Raises:
         UsageError: It isn't an array, isn't in the host's memory, or some of it is pinned already.
@@ -202,9 +202,7 @@ def register(array: _Registered, *, device: "DeviceLike" = 0) -> Iterator[_Regis
         yield array
         return
     context = windows.pending_work.context(ordinal_of(device, windows.driver))
-    registration = _native.Registration(
-        context, pointer, size_bytes, read_only=found.read_only
-    )
+    registration = _native.Registration(context, pointer, size_bytes, read_only=found.read_only)
     try:
         yield array
     finally:

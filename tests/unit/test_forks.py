@@ -37,6 +37,7 @@ calls = {{
     "pinned.zeros": lambda: isthmus.pinned.zeros(3),
     "pinned.empty_like": lambda: isthmus.pinned.empty_like(host),
     "pinned.stats": isthmus.pinned.stats,
+    "pinned.register": lambda: isthmus.pinned.register(host).__enter__(),
     "window": lambda: isthmus.window(array),
     "Windows": isthmus.Windows,
     "Transfers": lambda: isthmus.Transfers().copy(array, host),

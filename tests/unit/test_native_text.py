@@ -10,6 +10,7 @@ from fakes.profiles import profile
 from isthmus import _native
 from isthmus.errors import Unavailable, UsageError
 from isthmus.profile.store import profile_text
+from program import EMULATED, run_code
 
 pytestmark = pytest.mark.native
 
@@ -60,3 +61,29 @@ def test_a_profile_of_any_bytes_is_not_used_and_it_is_said_why(
     assert not in_use.measured
     assert "is not used: " in in_use.source
     assert in_use.source.encode()
+
+
+_WITHOUT_MEMORY = """
+import resource
+import isthmus
+
+transfers = isthmus.Transfers(isthmus.Windows("emulated"))
+text = "x" * (1 << 28)
+in_use = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (in_use + (1 << 25),) * 2)
+for call in (
+    lambda: transfers.use_profile(text),
+    lambda: transfers.copy_async(bytearray(1), b"1", source_order=text),
+    lambda: isthmus.Windows("emulated", backend=text),
+    lambda: transfers.copy({text: b"1"}, {}),
+):
+    try:
+        call()
+    except MemoryError:
+        print("MemoryError")
+"""
+
+
+def test_a_text_for_which_there_is_no_memory_raises() -> None:
+    done = run_code(_WITHOUT_MEMORY, EMULATED)
+    assert (done.code, done.out) == (0, "MemoryError\n" * 4), done.err

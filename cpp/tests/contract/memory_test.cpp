@@ -142,6 +142,20 @@ TEST_F(RegisteredMemory, CannotOverlapWhatIsRegistered) {
   driver().call(symbol::mem_host_unregister)(host.data());
 }
 
+TEST_F(RegisteredMemory, MayShareItsPageWithOtherRegisteredMemory) {
+  std::vector<std::uint8_t> host(kKiB);
+  driver().call(symbol::mem_host_register)(host.data(), 100, 0u);
+  driver().call(symbol::mem_host_register)(host.data() + 200, 100, 0u);
+  unsigned type = 0;
+  EXPECT_EQ(driver().raw(symbol::pointer_get_attribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                                        address_of(host.data() + 150)),
+            CUDA_ERROR_INVALID_VALUE);
+  driver().call(symbol::mem_host_unregister)(host.data());
+  EXPECT_EQ(attribute<unsigned>(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address_of(host.data() + 250)),
+            unsigned{CU_MEMORYTYPE_HOST});
+  driver().call(symbol::mem_host_unregister)(host.data() + 200);
+}
+
 TEST_F(RegisteredMemory, IsUnregisteredByItsFirstByteOnly) {
   std::vector<std::uint8_t> host(kMiB);
   driver().call(symbol::mem_host_register)(host.data(), host.size(), 0u);

@@ -45,9 +45,7 @@ def require_apart(batch: _native.ArrayBatch, works: Iterable[tuple[int, Work]]) 
     """
     ends = [end for pair, work in works for end in _ends_of(pair, work)]
     gapped = [end for end in ends if end.array is not None]
-    near = {
-        row for end in gapped for row in batch.touching(end.begin, end.begin + end.size_bytes)
-    }
+    near = {row for end in gapped for row in batch.touching(end.begin, end.begin + end.size_bytes)}
     ends += [
         _End(pair, begin, size_bytes, written, begin - source if written else None)
         for pair, begin, size_bytes, written, source in near

@@ -193,6 +193,21 @@ def test_metadata_is_text(tmp_path: Path, metadata: Any) -> None:  # noqa: ANN40
         isthmus.save_safetensors({}, tmp_path / "saved", metadata)
 
 
+@pytest.mark.parametrize("metadata", [None, {}, {"format": "pt", "Ä": "\n"}])
+def test_metadata_is_read_again(tmp_path: Path, metadata: dict[str, str] | None) -> None:
+    isthmus.save_safetensors({"a": b"x"}, tmp_path / "saved", metadata)
+    assert isthmus.safetensors_metadata(tmp_path / "saved") == (metadata or {})
+
+
+def test_the_metadata_of_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("{}")
+    for wrong, message in (("missing", "can't be opened: No such file"), ("text", "not a safete")):
+        with pytest.raises(UsageError, match=f"{wrong}: {message}"):
+            isthmus.safetensors_metadata(tmp_path / wrong)
+    with pytest.raises(UsageError, match="a path was expected"):
+        isthmus.safetensors_metadata([tmp_path / "text"])  # type: ignore[arg-type]
+
+
 def test_a_header_beyond_the_format_s_limit_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +235,17 @@ def test_a_name_that_no_file_can_have_is_a_write_error_with_advice(tmp_path: Pat
     with pytest.raises(WriteError, match="File name too long") as raised:
         isthmus.save_safetensors({"a": b"x"}, tmp_path / ("x" * 300))
     assert raised.value.hint == "choose another path"
+
+
+@pytest.mark.parametrize("name", ["first", "first/file"])
+def test_links_that_form_a_loop_are_a_write_error_and_stay(tmp_path: Path, name: str) -> None:
+    (tmp_path / "first").symlink_to("second")
+    (tmp_path / "second").symlink_to("first")
+    with pytest.raises(WriteError, match=f"{name}: Too many levels of symbolic links") as raised:
+        isthmus.save_safetensors({"a": b"x"}, tmp_path / name)
+    assert raised.value.hint == "choose another path"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["first", "second"]
+    assert (tmp_path / "first").is_symlink()
 
 
 # --- what fails -----------------------------------------------------------------------------------

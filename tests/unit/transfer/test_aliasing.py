@@ -43,7 +43,17 @@ def view(chance: random.Random, rows: int, columns: int) -> View:
         slice(first, first + span, step)
         for first, span, step in zip(firsts, spans, steps, strict=True)
     )
-    return lambda square: square[part].T if turned else square[part]
+    return (lambda square: square[part].T) if turned else (lambda square: square[part])
+
+
+def rows_of(chance: random.Random, count: int) -> View:
+    """Choose whole rows, which have no gaps."""
+    first = chance.randint(0, SIDE - count)
+    return lambda square: square[first : first + count]
+
+
+def first_row(whole: View) -> View:
+    return lambda square: whole(square)[:1]
 
 
 def pairs_of(chance: random.Random) -> list[Pair]:
@@ -51,26 +61,15 @@ def pairs_of(chance: random.Random) -> list[Pair]:
     pairs: list[Pair] = []
     for _ in range(chance.randint(1, 4)):
         rows, columns = chance.choice([(1, 5), (2, 3), (3, SIDE), (4, 4)])
-        if columns == SIDE:  # whole rows: without gaps
-            first, other = (chance.randint(0, SIDE - rows) for _ in range(2))
-            pairs.append(
-                Pair(
-                    lambda square, at=first, n=rows: square[at : at + n],
-                    lambda square, at=other, n=rows: square[at : at + n],
-                )
-            )
+        if columns == SIDE:
+            pairs.append(Pair(rows_of(chance, rows), rows_of(chance, rows)))
         else:
             pairs.append(Pair(view(chance, rows, columns), view(chance, rows, columns)))
     for pair in list(pairs):
         if chance.random() < 0.4:
             pairs.append(pair)
         if chance.random() < 0.3:
-            pairs.append(
-                Pair(
-                    lambda square, whole=pair.target: whole(square)[:1],
-                    lambda square, whole=pair.source: whole(square)[:1],
-                )
-            )
+            pairs.append(Pair(first_row(pair.target), first_row(pair.source)))
     chance.shuffle(pairs)
     return pairs
 
@@ -119,7 +118,7 @@ def on_device(memory: _native.DeviceMemory, at: int, square: Bytes, part: View) 
 def test_shared_memory_gives_the_right_bytes_or_a_refusal_with_both_paths(
     transfers: isthmus.Transfers, memory: _native.DeviceMemory, way: str
 ) -> None:
-    chance = random.Random(way)
+    chance = random.Random(way)  # noqa: S311 - the same each time
     outcomes = {"copied": 0, "copied with ties": 0, "refused": 0}
     for _ in range(120):
         pairs = pairs_of(chance)
@@ -141,8 +140,10 @@ def test_shared_memory_gives_the_right_bytes_or_a_refusal_with_both_paths(
         except isthmus.UsageError as refusal:
             named = frozenset(int(name) for name in re.findall(r"(\d+)\.array", str(refusal)))
             meeting = overlapping(pairs, in_place=in_place)
-            assert named in meeting, str(refusal)
-            assert any(len({pairs[i] for i in two}) == 2 for two in meeting), "one is there twice"
+            if named not in meeting:
+                pytest.fail(f"they share nothing: {refusal}")
+            if all(len({pairs[i] for i in two}) == 1 for two in meeting):
+                pytest.fail(f"all that meet are there twice: {refusal}")
             outcomes["refused"] += 1
         else:
             assert not conflicts(pairs, in_place=in_place)

@@ -249,7 +249,7 @@ def test_what_a_rule_forbids_is_refused_and_nothing_written(
     assert device.read(np.zeros(10, to)).all()
 
 
-@pytest.mark.parametrize("dtype", ["c8", "c16", ">f4", "M8[s]", "S4", "g", [("a", "f4")]])
+@pytest.mark.parametrize("dtype", ["c8", "c16", ">c8", "M8[s]", "S4", "g", [("a", "f4")]])
 def test_types_that_are_not_converted_are_refused(
     transfers: isthmus.Transfers, device: OnDevice, dtype: Any
 ) -> None:
@@ -263,6 +263,50 @@ def test_types_that_are_not_converted_are_refused(
         transfers.copy(there, other, casting="unsafe")
     with pytest.raises(isthmus.UsageError, match="isn't converted"):
         transfers.copy(other, there, casting="unsafe")
+
+
+@pytest.mark.parametrize("dtype", ["i2", "u4", "i8", "f2", "f4", "f8", "c8", "c16"])
+def test_another_byte_order_is_equivalent(
+    transfers: isthmus.Transfers, device: OnDevice, dtype: str
+) -> None:
+    numbers = np.arange(60).reshape(6, 10).astype(dtype)
+    swapped = numbers.astype(f">{dtype}")
+    for source in (swapped, np.asfortranarray(swapped)):
+        there = device.holding(np.zeros((6, 10), dtype))
+        with pytest.raises(isthmus.UsageError, match="converts nothing") as refusal:
+            transfers.copy(there, source)
+        assert "casting='equiv'" in refusal.value.hint
+        transfers.copy(there, source, casting="equiv")
+        assert same(device.read(numbers), numbers)
+        back, on_host = np.zeros_like(source), np.zeros_like(numbers)
+        transfers.copy_async(back, there, casting="equiv").result(60)
+        assert np.array_equal(back, source)
+        transfers.copy([on_host], [source], casting="equiv")
+        assert np.array_equal(on_host, source)
+
+
+def test_another_byte_order_is_changed_on_the_way_to_another_type(
+    transfers: isthmus.Transfers, device: OnDevice
+) -> None:
+    source = np.linspace(-3, 3, 50).astype(">f8")
+    there = device.holding(np.zeros(50, "f4"))
+    with pytest.raises(isthmus.UsageError, match="casting='equiv' doesn't allow it"):
+        transfers.copy(there, source, casting="equiv")
+    transfers.copy(there, source, casting="same_kind")
+    assert same(device.read(np.zeros(50, "f4")), source.astype("f4"))
+    back = np.zeros(50, ">f8")
+    transfers.copy(back, there, casting="safe")
+    assert np.array_equal(back, source.astype("f4"))
+
+
+@pytest.mark.parametrize("dtype", ["M8[ns]", "m8[s]", "U5"])
+def test_times_and_texts_change_their_byte_order_too(
+    transfers: isthmus.Transfers, dtype: str
+) -> None:
+    numbers = np.arange(5).astype(dtype)
+    back = np.zeros_like(numbers, dtype=numbers.dtype.newbyteorder())
+    transfers.copy(back, numbers, casting="equiv")
+    assert np.array_equal(back, numbers)
 
 
 def test_float8_is_refused(transfers: isthmus.Transfers, device: OnDevice) -> None:
