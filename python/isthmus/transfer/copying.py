@@ -73,22 +73,25 @@ def copy(
     says in which order copies and other work run.
 
     Both may be lists, tuples or mappings of arrays, nested like each other (a state dict, for
-    instance). One call then makes all copies: faster than one by one, and without an order among
-    them. All are checked before the first byte is copied.
+    instance), or PyTorch modules. One call then makes all copies: faster than one by one, and
+    without an order among them. All are checked before the first byte is copied. Numbers, strings
+    and None on both sides stay as they are.
 
     Args:
-        target: Is written; it has the source's shape and type, unless one of them is bytes. No two
-            targets of a call overlap.
+        target: Is written; it has the source's shape and type, unless one of them is bytes. Two
+            targets of a call overlap only where both get the same bytes of a source, as tied
+            weights do.
         source: Is read.
         stream: The copy begins after the work in it: a CUstream, or a stream of any library. None
             is the current stream of the target's library, or of the source's.
-        casting: Which conversions are allowed, by the words of `numpy.copyto`: "no" or "equiv",
-            none; "safe", those that keep every value; "same_kind", also float64 to float32 and the
-            like; "unsafe", all. Of booleans, integers and floats of up to 64 bits, float16 and
-            bfloat16. The GPU converts, so that the link carries the type of the host's array; two
-            host arrays are converted by NumPy. Values are NumPy's: integers wrap around, floats are
-            rounded to the nearest, and too large ones become infinite. NumPy leaves open what a
-            float becomes beyond an integer's range: a GPU gives the nearest integer, and 0 for NaN.
+        casting: Which conversions are allowed, by the words of `numpy.copyto`: "no", none; "equiv",
+            another byte order of a host's array; "safe", those that keep every value; "same_kind",
+            also float64 to float32 and the like; "unsafe", all. Of booleans, integers and floats of
+            up to 64 bits, float16 and bfloat16. The GPU converts, so that the link carries the type
+            of the host's array; two host arrays are converted by NumPy. Values are NumPy's:
+            integers wrap around, floats are rounded to the nearest, and too large ones become
+            infinite. NumPy leaves open what a float becomes beyond an integer's range: a GPU gives
+            the nearest integer, and 0 for NaN.
 
     Raises:
         UsageError: Types, shapes or sizes differ, the target is read-only, they overlap, or the
