@@ -33,8 +33,7 @@ Value value_of(const Word<Value> (&words)[N], const std::string& word, const cha
 /// what        the argument's name
 template <typename Value, std::size_t N>
 Value value_of(const Word<Value> (&words)[N], nanobind::handle word, const char* what) {
-  if (PyUnicode_Check(word.ptr()))
-    return value_of(words, nanobind::cast<std::string>(word), what);
+  if (PyUnicode_Check(word.ptr())) return value_of(words, nanobind::cast<std::string>(word), what);
   throw isthmus::UsageError(std::string(what) + " must be a word, such as '" + words[0].word +
                             "', not " + nanobind::repr(word).c_str());
 }

@@ -21,7 +21,7 @@ TOPICS = {
         *("DevicePointer", "HostPointer"),
     ],
     "Windows": ["window", "Window", "Windows"],
-    "Models": ["load_safetensors"],
+    "Models": ["load_safetensors", "safetensors_metadata", "save_safetensors", "load_pt"],
     "Results of measurements": ["Run", "Result", "Profile", "parse_sizes", "format_size"],
     "Simulation": ["simulate", "SimulationResult"],
     "Types for annotations": ["ArrayLike", "DeviceArrayLike", "StreamLike"],

@@ -236,27 +236,6 @@ TEST_F(ManyCopies, WithOverlappingTargetsAreRefusedBeforeAnythingIsWritten) {
   EXPECT_TRUE(all_are(on_device(device, kMiB), 0, kMiB, 1));
 }
 
-TEST_F(ManyCopies, ThatWriteTheSameBytesFromTheSameBytesAreMadeOnce) {
-  const CUdeviceptr device = device_memory(kMiB);
-  fill(device, kMiB, 1);
-  const Bytes sent(kMiB, 2);
-  const std::vector<ManyCopy> copies{{to_pointer(device + 50), sent.data() + 50, 100, {}},
-                                     {to_pointer(device), sent.data(), 100, {}},
-                                     {to_pointer(device + 10), sent.data() + 10, 20, {}},
-                                     {to_pointer(device), sent.data(), 100, {}}};
-  std::size_t num_copies = 0;
-  std::size_t size_bytes = 0;
-  for (const PathShare& share : transfers().explain_many(copies)) {
-    num_copies += share.num_copies;
-    size_bytes += share.size_bytes;
-  }
-  EXPECT_EQ(num_copies, 2u);
-  EXPECT_EQ(size_bytes, 150u);
-  transfers().copy_many(copies);
-  EXPECT_TRUE(all_are(on_device(device, kMiB), 0, 150, 2));
-  EXPECT_TRUE(all_are(on_device(device, kMiB), 150, kMiB, 1));
-}
-
 TEST_F(ManyCopies, ThatReadWhatAnotherWritesAreRefused) {
   const CUdeviceptr device = device_memory(kMiB);
   const std::vector<ManyCopy> swap{{to_pointer(device), to_pointer(device + 100), 100, {}},
