@@ -193,6 +193,13 @@ class Operations:
         del array
         isthmus.pinned.trim()
 
+    def registered(self) -> None:
+        wanted, found = self.some_bytes(), np.zeros(SIZE, np.uint8)
+        with isthmus.pinned.register(wanted), isthmus.pinned.register(found):
+            isthmus.copy(self.device, wanted)
+            isthmus.copy_async(found, self.device).result(60)
+        assert np.array_equal(found, wanted)
+
     def window(self) -> None:
         with isthmus.window(self.memory.pointer, 4096) as window:
             window.write(b"\x07" * 4096)

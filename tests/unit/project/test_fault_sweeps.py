@@ -17,6 +17,7 @@ _OPERATIONS = [
     "small_copy",
     "copy_async",
     "part_of_an_array",
+    "registered",
     "window",
     "explain",
 ]
