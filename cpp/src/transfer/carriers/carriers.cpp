@@ -33,7 +33,8 @@ Carriers::Carriers(const Driver& driver, std::chrono::nanoseconds least_pause,
       registered_(driver),
       kernel_(driver),
       carriers_{&window_, &window_, &driver_, &staged_, &registered_, &kernel_} {
-  for (int device = 0; device < driver.device_count(); ++device)
+  const int num_devices = driver.has_devices() ? driver.device_count() : 0;
+  for (int device = 0; device < num_devices; ++device)
     backgrounds_.push_back(std::make_unique<Background>());
 }
 
