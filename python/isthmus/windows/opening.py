@@ -7,7 +7,7 @@ from isthmus import _native
 from isthmus.arrays.ordinals import ordinal_of
 from isthmus.arrays.pending_work import PendingWork
 from isthmus.arrays.reading import Asked
-from isthmus.errors import IsthmusWarning, Unavailable, UsageError
+from isthmus.errors import IsthmusWarning, UsageError
 from isthmus.forks import lock_of_process
 from isthmus.windows.recognition import device_bytes_of
 
