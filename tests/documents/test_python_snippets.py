@@ -13,7 +13,7 @@ from program import EMULATED, Outcome, run_process
 pytestmark = pytest.mark.native
 
 _QUIET = EMULATED | {"ISTHMUS_PROFILE": "off"}
-# What a program says whose library isn't installed here.
+# What a program says whose library isn't installed here, or can't use a GPU.
 _NOT_INSTALLED = ("ModuleNotFoundError: No module named '", "Unavailable: loading into ")
 # Libraries of arrays that the tests don't require.
 _OPTIONAL = ("torch", "cupy", "jax", "numba")
@@ -42,16 +42,17 @@ def make_models(folder: Path) -> None:
 
 def missing_library(outcome: Outcome) -> str:
     """Name the optional library without which a program ended; "" if that isn't why."""
-    last = outcome.err.strip().splitlines()[-1] if outcome.err.strip() else ""
-    said = any(words in last for words in _NOT_INSTALLED)
-    return next((name for name in _OPTIONAL if said and name in last), "")
+    lines = [
+        line for line in outcome.err.splitlines() if any(word in line for word in _NOT_INSTALLED)
+    ]
+    return next((name for name in _OPTIONAL if any(name in line.lower() for line in lines)), "")
 
 
 @pytest.mark.parametrize("snippet", snippets("python"), ids=str)
 def test_a_block_of_python_runs_as_it_is(snippet: Snippet, tmp_path: Path) -> None:
     done = run(snippet, tmp_path)
     if name := missing_library(done):
-        pytest.skip(f"{name} isn't installed")
+        pytest.skip(f"{name} isn't installed, or has no GPU")
     assert done.code == 0, f"{snippet}:\n{done.err}"
 
 
