@@ -365,7 +365,6 @@ def test_no_call_waits_in_a_child_for_a_thread_that_opens_the_driver(work: str) 
         "isthmus.device_empty(3)",
         "isthmus.device_name()",
         "isthmus.pinned.empty(3)",
-        "isthmus.stats()",
         "isthmus.PagedArray(np.zeros(3))",
         "isthmus.emulated().__enter__()",
     ]

@@ -160,8 +160,9 @@ def work_of(
     """
     require_match(target, source, casting)
     plain = plain_copy(target, source)
-    if plain is None and source.shape is None:  # bytes, for an array with gaps
+    # Bytes for a host array with gaps; a GPU's array with gaps is refused later.
+    if plain is None and source.shape is None and not target.on_device:
         source = replace(source, shape=target.shape, item_bits=target.item_bits)
-    if plain is None and target.shape is None:
+    if plain is None and target.shape is None and not source.on_device:
         target = replace(target, shape=source.shape, item_bits=source.item_bits)
     return Work(objects, target, source, stream, plain)

@@ -81,15 +81,14 @@ def range_of(array: Array) -> tuple[int, int]:
     return begin, extent_bytes(array.shape, array.strides, array.item_bits // 8)
 
 
-def buffer_like(array: Array, layout_of: Array) -> Array:
+def buffer_like(array: Array, layout_of: Array, *, in_own: bool = False) -> Array:
     """
     Make a host array of an array's items, in the memory order of another.
-
-    It has this machine's byte order.
 
     Args:
         array: On the host, with a shape.
         layout_of: The array with this memory order, of the same shape; without a shape: C order.
+        in_own: The items get this machine's byte order.
     """
     shape = array.shape or ()
     strides = layout_of.strides
@@ -101,7 +100,7 @@ def buffer_like(array: Array, layout_of: Array) -> Array:
         pointer=memory.ctypes.data - lowest_offset(shape, strides),
         shape=shape,
         strides=strides,
-        item=None if array.item is None else in_own_order(array.item),
+        item=in_own_order(array.item) if in_own and array.item else array.item,
         item_bits=array.item_bits,
         place=Place.HOST,
         owner=memory,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from isthmus import _native
 from isthmus.arrays.array import Array, Place
 from isthmus.errors import DriverError, UsageError
-from isthmus.transfer.casting import in_own_order, is_foreign
+from isthmus.transfer.casting import in_own_order, is_conversion, is_foreign
 from isthmus.transfer.packing import buffer_like, copy_items, range_of, unpacking
 from isthmus.transfer.pairs import (
     PlainCopy,
@@ -70,6 +70,11 @@ class Work:
         return to is not None and of is not None and in_own_order(to) != in_own_order(of)
 
     @property
+    def differs(self) -> bool:
+        """Tell whether the items get another type or another byte order."""
+        return is_conversion(self.target, self.source)
+
+    @property
     def is_layout(self) -> bool:
         """Tell whether it is made item by item, by no path: see `Prepared.copy`."""
         on_gpu = self.target.on_device or self.source.on_device
@@ -96,14 +101,16 @@ class Work:
             packed = self._packed_source(native, self.target)
             return Prepared(self._from_packed(packed), packed)
         _require_host(native, self.target, writes=True)
-        packed = buffer_like(self.target, self.source)
+        packed = buffer_like(self.target, self.source, in_own=self.differs)
         return Prepared(self._to_packed(packed), packed, unpacking(self.target, packed))
 
     def _prepared_strided(self, native: _native.Transfers) -> Prepared:
         """Bring the host's array, if there is one, into C order and this machine's byte order."""
         if not self.target.on_device and not _is_ready(self.target):
             _require_host(native, self.target, writes=True)
-            packed = buffer_like(self.target, replace(self.target, strides=None))
+            packed = buffer_like(
+                self.target, replace(self.target, strides=None), in_own=self.differs
+            )
             follow_up = unpacking(self.target, packed)
             return Prepared(strided_copy(packed, self.source), packed, follow_up)
         if not self.source.on_device and not _is_ready(self.source):
@@ -216,7 +223,7 @@ class Work:
 
     def _packed_source(self, native: _native.Transfers, layout_of: Array) -> Array:
         self._await_source(native)
-        packed = buffer_like(self.source, layout_of)
+        packed = buffer_like(self.source, layout_of, in_own=self.differs)
         copy_items(packed, self.source)
         return packed
 

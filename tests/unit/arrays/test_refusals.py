@@ -58,7 +58,6 @@ TENSORS: dict[str, tuple[Callable[[Any], Any], str, str]] = {
     ),
     "bits": (lambda torch: torch.empty(4, dtype=torch.bits8), "can't be exported", ""),
     "storage": (lambda torch: torch.zeros(4).untyped_storage(), "no memory", "set_"),
-    "module": (lambda torch: torch.nn.Linear(2, 2), "no memory", "state_dict"),
     "type": (lambda torch: torch.float32, "no memory", "pass an array"),
 }
 
