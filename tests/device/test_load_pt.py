@@ -36,18 +36,26 @@ def ours(path: Path) -> Any:  # noqa: ANN401
     return isthmus.load_pt(path, "cpu")
 
 
+def forget_sparse_tensors() -> None:
+    utils = torch._utils  # noqa: SLF001
+    if hasattr(utils, "_get_sparse_tensors_to_validate"):  # one list for each thread
+        utils._get_sparse_tensors_to_validate().clear()  # noqa: SLF001
+    else:  # before PyTorch 2.12
+        utils._sparse_tensors_to_validate.clear()  # noqa: SLF001
+
+
 def require_same(path: Path, what: str = "object") -> bool:
     """Compare both; True if they gave something."""
     try:
         wanted = theirs(path)
     except Exception:  # noqa: BLE001 - whatever PyTorch raises
         # It would check what is left of this file after the next one.
-        torch._utils._get_sparse_tensors_to_validate().clear()  # noqa: SLF001
+        forget_sparse_tensors()
         with pytest.raises(UsageError) as refused:
             ours(path)
         assert str(refused.value).startswith(f"{path}: ")
         assert str(refused.value).isprintable()
-        torch._utils._get_sparse_tensors_to_validate().clear()  # noqa: SLF001
+        forget_sparse_tensors()
         return False
     Same().require(ours(path), wanted, what)
     return True

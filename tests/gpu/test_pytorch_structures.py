@@ -62,6 +62,8 @@ def test_objects_that_move_themselves_are_moved_and_their_memory_is_kept(
         assert bool((plain == number).all())
 
 
+# Of the libraries whose types it uses.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_random_structures_become_what_pytorch_makes_of_them(torch: Any) -> None:  # noqa: ANN401
     nests.add_libraries()
     given = [*(torch.full((2,), float(i)) for i in range(4)), torch.tensor([True, False])]
