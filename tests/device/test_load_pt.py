@@ -40,7 +40,7 @@ def forget_sparse_tensors() -> None:
     utils = torch._utils  # noqa: SLF001
     if hasattr(utils, "_get_sparse_tensors_to_validate"):  # one list for each thread
         utils._get_sparse_tensors_to_validate().clear()  # noqa: SLF001
-    else:  # before PyTorch 2.12
+    else:  # older versions
         utils._sparse_tensors_to_validate.clear()  # noqa: SLF001
 
 
