@@ -132,8 +132,8 @@ TEST_F(CopiesAfterPausesTest, ThatFollowEachOtherReadTenTimesToo) {
 }
 
 TEST_F(CopiesAfterPausesTest, TellWhatTheyTake) {
-  devices_->at(0).use(std::make_shared<const Profile>(
-      profile_with_pauses({{CopyPath::driver, 1e-6, 10e-6}})));
+  devices_->at(0).use(
+      std::make_shared<const Profile>(profile_with_pauses({{CopyPath::driver, 1e-6, 10e-6}})));
   const Plan plan = plan_of(host_, device());
   const double before = plan.device->seconds(plan.path, plan.crossing);
   note_download();
