@@ -1,5 +1,6 @@
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -65,20 +66,29 @@ def children() -> list[int]:
     return [int(pid) for one in threads for pid in (one / "children").read_text("ascii").split()]
 
 
-def when_it_has_ended() -> bool:
-    for process in children():
-        os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
-    return True
+@pytest.fixture
+def when_it_has_ended() -> Callable[[], bool]:
+    """Wait for the measuring process, not for those that other tests have left."""
+    before = children()
+
+    def wait() -> bool:
+        for process in set(children()) - set(before):
+            os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
+        return True
+
+    return wait
 
 
-def test_what_a_process_has_sent_before_it_ended_counts_though_it_can_no_longer_be_stopped() -> (
-    None
-):
+def test_what_a_process_has_sent_before_it_ended_counts_though_it_can_no_longer_be_stopped(
+    when_it_has_ended: Callable[[], bool],
+) -> None:
     run = measure_in_fresh_process(REQUEST, Watcher(), when_it_has_ended, measuring.measure_points)
     assert len({result.test for result in run.results}) == 2
 
 
-def test_a_process_that_has_ended_before_it_is_told_to_stop_is_an_error() -> None:
+def test_a_process_that_has_ended_before_it_is_told_to_stop_is_an_error(
+    when_it_has_ended: Callable[[], bool],
+) -> None:
     with pytest.raises(ProcessEnded, match="was ended by SIGKILL and left no results"):
         measure_in_fresh_process(REQUEST, Watcher(), when_it_has_ended, measuring.crash)
 
