@@ -153,11 +153,14 @@ bool ArrayReader::is_structure(nb::handle object) {
   return reader.way == Way::structure;
 }
 
-nb::object ArrayReader::members_of(nb::handle structure) const {
+nb::object ArrayReader::members_of(nb::handle structure, Role role) const {
   if (PyDict_Check(structure.ptr())) return nb::borrow(structure);
   static const Name members_of_name("members_of");
   const nb::object function = members_of_name.of(asked_);
-  return from_python([&] { return call_with(function, structure); });
+  const nb::bool_ written(role == Role::target);
+  return from_python([&] {
+    return PyObject_CallFunctionObjArgs(function.ptr(), structure.ptr(), written.ptr(), nullptr);
+  });
 }
 
 void ArrayReader::refuse_at(const std::string& path, nb::handle error) const {

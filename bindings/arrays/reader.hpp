@@ -80,7 +80,7 @@ public:
   /// True for a list, a tuple, a mapping or a module of PyTorch's.
   bool is_structure(nanobind::handle object);
   /// A dictionary of the members of a structure that isn't a sequence: itself, if it is one.
-  nanobind::object members_of(nanobind::handle structure) const;
+  nanobind::object members_of(nanobind::handle structure, Role role) const;
   /// Throws the UsageError that explains that an object has no memory.
   [[noreturn]] void refuse_structure(nanobind::handle object) const;
   /// Throws a refusal again, with the place of its array in front.

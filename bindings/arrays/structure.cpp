@@ -98,8 +98,8 @@ void StructurePairs::add(nb::handle target, nb::handle source, std::size_t conta
 
 void StructurePairs::add_members(nb::handle target, nb::handle source, std::size_t container) {
   if (is_sequence(target)) return add_sequences(target, source, container);
-  const nb::object targets = reader_.members_of(target);
-  const nb::object sources = reader_.members_of(source);
+  const nb::object targets = reader_.members_of(target, Role::target);
+  const nb::object sources = reader_.members_of(source, Role::source);
   // A copy: a key's comparison may run code that changes the dictionary.
   const nb::object items = from_python([&] { return PyDict_Items(targets.ptr()); });
   const Py_ssize_t count = PyList_Size(items.ptr());

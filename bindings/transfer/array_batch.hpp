@@ -35,8 +35,6 @@ public:
   ///             written, TouchedRange::source
   /// Throws      isthmus::UsageError, which names the paths
   void require_disjoint(const nanobind::list& unlike) const;
-  /// Tells autograd what is about to be written.
-  void note_writes() const;
   /// The memory of copies() in [begin, end), as require_disjoint() takes it.
   nanobind::list touching(std::uintptr_t begin, std::uintptr_t end) const;
   void add(std::size_t pair, const isthmus::ManyCopy& copy, nanobind::object needs);
@@ -55,7 +53,22 @@ public:
     }
   }
 
+  /// The same, and tells autograd what is written: nothing if the copies were refused. A failing
+  /// driver may have written a part.
+  template <typename Copy>
+  auto noting_writes(Copy copy) const {
+    try {
+      auto made = naming_refusals(copy);
+      note_writes();
+      return made;
+    } catch (const isthmus::DriverError&) {
+      note_writes();
+      throw;
+    }
+  }
+
 private:
+  void note_writes() const;
   std::vector<isthmus::transfer::TouchedRange> touched() const;
 
   ArrayReader& reader_;

@@ -54,9 +54,21 @@ bool is_usual_structure(nb::handle object) {
   return false;
 }
 
-/// Tells autograd that a copy writes its target.
-[[gnu::hot]] void note_write(ArrayReader& reader, const ArrayPair& pair, nb::handle target) {
-  if (pair.target.is_tensor) reader.note_writes(nb::make_tuple(target));
+/// Makes a copy, and tells autograd that its target is written: not if it was refused. A failing
+/// driver may have written a part.
+template <typename Copy>
+auto noting_write(ArrayReader& reader, const ArrayPair& pair, nb::handle target, Copy copy) {
+  const auto note = [&] {
+    if (pair.target.is_tensor) reader.note_writes(nb::make_tuple(target));
+  };
+  try {
+    auto made = copy();
+    note();
+    return made;
+  } catch (const isthmus::DriverError&) {
+    note();
+    throw;
+  }
 }
 
 nb::object batch_of(ArrayReader& reader, nb::handle target, nb::handle source, nb::handle stream,
@@ -85,11 +97,12 @@ auto copy_keeping(ArrayPair& pair, nb::handle target, nb::handle source, Copy co
     return batch_of(transfers.reader, target, source, stream, Hold::call);
   if (!is_plain(pair)) return describe(transfers.reader, target, source, pair);
   const CopyOptions options = options_of(pair);
-  note_write(transfers.reader, pair, target);
-  copy_keeping(pair, target, source, [&] {
-    transfers->copy(pair.target.data, pair.source.data, pair.target.size_bytes, options);
+  return noting_write(transfers.reader, pair, target, [&]() -> nb::object {
+    copy_keeping(pair, target, source, [&] {
+      transfers->copy(pair.target.data, pair.source.data, pair.target.size_bytes, options);
+    });
+    return nb::none();
   });
-  return nb::none();
 }
 
 nb::object copy_arrays_async(ArrayTransfers& transfers, nb::handle target, nb::handle source,
@@ -100,27 +113,28 @@ nb::object copy_arrays_async(ArrayTransfers& transfers, nb::handle target, nb::h
     return batch_of(transfers.reader, target, source, stream, Hold::copy);
   if (!is_plain(pair)) return describe(transfers.reader, target, source, pair);
   const CopyOptions options = options_of(pair);
-  note_write(transfers.reader, pair, target);
-  const bool complete =
-      pair.target.size_bytes <= isthmus::transfer::kMostBytesAtOnce &&
-      copy_keeping(pair, target, source, [&] {
-        return isthmus::transfer::copy_at_once(*transfers.transfers, pair.target.data,
-                                               pair.source.data, pair.target.size_bytes, options);
-      });
-  if (complete) return nb::none();
-  return nb::cast(PythonFuture(needs_of(pair, target, source), [&] {
-    return transfers->copy_async(pair.target.data, pair.source.data, pair.target.size_bytes,
-                                 options, order);
-  }));
+  return noting_write(transfers.reader, pair, target, [&]() -> nb::object {
+    const bool complete =
+        pair.target.size_bytes <= isthmus::transfer::kMostBytesAtOnce &&
+        copy_keeping(pair, target, source, [&] {
+          return isthmus::transfer::copy_at_once(*transfers.transfers, pair.target.data,
+                                                 pair.source.data, pair.target.size_bytes, options);
+        });
+    if (complete) return nb::none();
+    return nb::cast(PythonFuture(needs_of(pair, target, source), [&] {
+      return transfers->copy_async(pair.target.data, pair.source.data, pair.target.size_bytes,
+                                   options, order);
+    }));
+  });
 }
 
 // --- copies of many arrays -----------------------------------------------------------------------
 
 void copy_batch(ArrayTransfers& transfers, ArrayBatch& batch) try {
-  batch.note_writes();
-  batch.naming_refusals([&] {
+  batch.noting_writes([&] {
     const GilReleased released;
     transfers->copy_many(batch.copies());
+    return true;
   });
 } catch (const isthmus::DriverError& error) {
   if (error.memory_in_use()) keep_until_process_ends(batch.take_needs(nb::none()));
@@ -146,8 +160,7 @@ nb::object read_arrays_to_explain(ArrayTransfers& transfers, nb::handle target, 
 PythonFuture copy_batch_async(ArrayTransfers& transfers, ArrayBatch& batch,
                               const std::string& source_order, nb::object follow_up) {
   const SourceOrder order = value_of(kSourceOrders, source_order, "source_order");
-  batch.note_writes();
-  return batch.naming_refusals([&] {
+  return batch.noting_writes([&] {
     return PythonFuture(batch.take_needs(std::move(follow_up)),
                         [&] { return transfers->copy_many_async(batch.copies(), order); });
   });

@@ -14,6 +14,7 @@ import pytest
 
 import isthmus
 from isthmus.errors import Unavailable, UsageError
+from isthmus.torch.bounds import require_bounded
 from isthmus.torch.loading import groups_of
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch isn't installed")
@@ -375,3 +376,20 @@ def test_a_file_that_becomes_shorter_meanwhile_is_an_error(
     monkeypatch.setattr(torch, "empty", cutting)
     with pytest.raises(UsageError, match=r"m\.pt: "):
         ours(path)
+
+
+def test_a_file_that_is_replaced_meanwhile_is_loaded_as_it_was_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, other = tmp_path / "step.pt", tmp_path / "next.pt"
+    for path, step in ((file, 1.0), (other, 2.0)):
+        torch.save({"weights": torch.full((1000,), step)}, tmp_path / "step")
+        (tmp_path / "step").rename(path)
+
+    def replaced(*arguments: Any, **others: Any) -> bool:  # noqa: ANN401
+        if other.exists():
+            other.rename(file)
+        return require_bounded(*arguments, **others)
+
+    monkeypatch.setattr("isthmus.torch.loading.require_bounded", replaced)
+    assert torch.equal(ours(file)["weights"], torch.ones(1000))

@@ -1,11 +1,12 @@
 """What the native reader of arrays asks Python."""
 
 from isthmus.arrays.array import described
+from isthmus.arrays.members import members_of
 from isthmus.arrays.pending_work import PendingWork
 from isthmus.arrays.refusals import refuse, refuse_at
 from isthmus.arrays.streams import stream_handle
 from isthmus.arrays.versions import note_writes
-from isthmus.arrays.ways import members_of, way_of
+from isthmus.arrays.ways import way_of
 
 
 class Asked:

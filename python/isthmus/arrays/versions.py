@@ -1,10 +1,12 @@
 """Tells PyTorch's autograd what was written: backward() then refuses what it had saved."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from isthmus.arrays.loaded import loaded_type
+from isthmus.errors import Unavailable, UsageError
 
 NoteWrites = Callable[[Iterable[Any]], None]
 
@@ -31,8 +33,20 @@ def note_writes() -> NoteWrites:
     return many
 
 
-def note_write(array: object) -> None:
-    """Raise the version of an array, if it is PyTorch's."""
+@contextmanager
+def noting_write(array: object) -> Iterator[None]:
+    """Raise the version of an array, if it is PyTorch's, unless what writes it is refused."""
+    try:
+        yield
+    except (UsageError, Unavailable):
+        raise
+    except BaseException:
+        _note(array)
+        raise
+    _note(array)
+
+
+def _note(array: object) -> None:
     tensor = loaded_type("torch", "Tensor")
     if tensor is not None and isinstance(array, tensor):
         note_writes()((array,))

@@ -4,7 +4,6 @@ import array
 import mmap
 import sys
 from collections.abc import Mapping
-from typing import Any
 
 from isthmus import _native
 from isthmus.arrays.device_array import DeviceArray
@@ -49,11 +48,6 @@ def way_of(kind: type) -> Way:
     if kind in {array, loaded_type("numpy", "memmap")}:
         return "numpy", array((2, 3), "i2")[:, :2]
     return _of_torch(kind) or _of_cupy(kind) or _of_others(kind)
-
-
-def members_of(structure: Any) -> dict[Any, Any]:  # noqa: ANN401 - a mapping or a module
-    """Give the members of a mapping; of a PyTorch module its parameters and buffers by name."""
-    return dict(structure if isinstance(structure, Mapping) else structure.state_dict())
 
 
 def _of_torch(kind: type) -> Way | None:

@@ -92,6 +92,7 @@ def _said(error: Exception) -> str:
 
 def _loaded(torch: Any, opened: FileIO, file: Path, where: Any, stream: int | None) -> Any:  # noqa: ANN401
     plain = {"map_location": where, "weights_only": True}
+    same = f"/proc/self/fd/{opened.fileno()}"  # another file may get the name meanwhile
     if os.pread(opened.fileno(), len(_ZIP_MAGIC), 0) != _ZIP_MAGIC:
         contents = opened.read(_MOST_LEGACY_BYTES)
         are_whole = require_bounded(contents, str(file), pickles=_LEGACY_PICKLES)
@@ -99,21 +100,21 @@ def _loaded(torch: Any, opened: FileIO, file: Path, where: Any, stream: int | No
             raise UsageError(
                 f"{file}: neither a zip archive nor pickles of less than {_MOST_LEGACY_BYTES} bytes"
             )
-        return torch.load(str(file), **plain)
-    archive = torch._C.PyTorchFileReader(str(file))  # noqa: SLF001 - the one that torch.load uses
+        return torch.load(same, **plain)
+    archive = torch._C.PyTorchFileReader(same)  # noqa: SLF001 - the one that torch.load uses
     records = _records(archive, opened, file)
     require_bounded(archive.get_record("data.pkl"), str(file))
     skips = getattr(torch.serialization._serialization_tls, "skip_data", False)  # noqa: SLF001
     if records is None or skips or _is_swapped(torch, archive):
-        return torch.load(str(file), **plain)
+        return torch.load(same, **plain)
     mover = _Mover(torch, where, opened, file, records, stream)
     try:
-        found = torch.load(str(file), mmap=True, map_location=mover, weights_only=True)
+        found = torch.load(same, mmap=True, map_location=mover, weights_only=True)
     except RuntimeError as error:
         # Tensors whose device isn't their storage's are made for a map_location by name alone.
         if "allable map_location" not in str(error):
             raise
-        return torch.load(str(file), **plain)
+        return torch.load(same, **plain)
     mover.require_unchanged()
     return found
 

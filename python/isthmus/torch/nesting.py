@@ -151,8 +151,8 @@ class _Walk:
                 self._made(clone.__setitem__, key, self.changed(item, (key,)))
         else:
             items = [self.changed(item, (index,)) for index, item in enumerate(value)]
-            clone.clear()
-            clone.extend(items)
+            self._made(clone.clear)
+            self._made(clone.extend, items)
         return self._with_attributes(value, clone)
 
     def new_proxy(self, value: Any) -> Any:  # noqa: ANN401

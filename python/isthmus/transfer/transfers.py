@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, overload
 
 from isthmus import _native
 from isthmus.arrays.array import Array
-from isthmus.arrays.versions import note_write
+from isthmus.arrays.versions import noting_write
 from isthmus.errors import Error, UsageError
 from isthmus.nvrtc import find_nvrtc
 from isthmus.spelling import cuda_major
@@ -93,8 +93,8 @@ class Transfers:
         if isinstance(rest, tuple):
             self._find_compiler()
             work = work_of(objects, *rest, casting)
-            note_write(objects[0])
-            work.copy(self._native)
+            with noting_write(objects[0]):
+                work.copy(self._native)
             return
         self._find_compiler()
         if not rest.unlike:
@@ -134,8 +134,8 @@ class Transfers:
         self._find_compiler()
         if isinstance(rest, tuple):
             work = work_of(objects, *rest, casting)
-            note_write(objects[0])
-            return work.begin(self._native, source_order)
+            with noting_write(objects[0]):
+                return work.begin(self._native, source_order)
         return self._begin_batch(rest, source_order, casting)
 
     def _begin_batch(

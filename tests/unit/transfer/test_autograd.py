@@ -80,6 +80,18 @@ def test_a_refused_copy_keeps_the_version(
     assert torch.written == []
 
 
+def test_copies_that_are_refused_once_they_are_examined_keep_the_versions(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory, torch: Torch
+) -> None:
+    one, other = (torch.tensor(memory.pointer + offset, (100,)) for offset in (0, 4))
+    for target, source in ((other, one), ([one, other], [ITEMS, ITEMS])):
+        with pytest.raises(isthmus.UsageError, match="overlap"):
+            transfers.copy(target, source)
+        with pytest.raises(isthmus.UsageError, match="overlap"):
+            transfers.copy_async(target, source)
+    assert torch.written == []
+
+
 def test_a_pytorch_that_takes_one_tensor_at_a_time_is_told_of_each(
     transfers: isthmus.Transfers, memory: _native.DeviceMemory, torch: Torch
 ) -> None:

@@ -1,6 +1,7 @@
 """Lists, tuples and mappings of arrays, copied by one call."""
 
 from collections import OrderedDict, UserDict
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -331,3 +332,30 @@ def test_what_the_comparison_of_keys_raises_is_raised(
     monkeypatch.setattr(Key, "comparable", False)
     with pytest.raises(ZeroDivisionError, match="of the key"):
         transfers.copy(target, source)
+
+
+class Made(Mapping[str, Bytes]):
+    """Makes what it is asked for."""
+
+    def __init__(self, **given: Bytes) -> None:
+        self._given = given
+
+    def __getitem__(self, key: str) -> Bytes:
+        return self._given[key].copy()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._given)
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+
+def test_a_mapping_that_makes_its_arrays_is_a_source_but_no_target(
+    transfers: isthmus.Transfers,
+) -> None:
+    made, target = Made(a=numbered(8)), {"a": numbered(8, 3)}
+    for copy in (transfers.copy, transfers.copy_async):
+        with pytest.raises(isthmus.UsageError, match="'a' of this Made is made anew"):
+            copy(made, target)
+    transfers.copy(target, made)
+    assert np.array_equal(target["a"], numbered(8))

@@ -143,3 +143,39 @@ def test_the_time_for_many_short_lists_grows_with_their_number() -> None:
     # Linear: 8; quadratic: 64. Seen: 10.6, and 54 before they were.
     few, many = (min(seconds(count) for _ in range(2)) for count in (1 << 13, 1 << 16))
     assert many < 25 * few
+
+
+class Made(torch.nn.Module):  # type: ignore[misc]
+    """Has a state that its state dict makes anew."""
+
+    def __init__(self, state: object) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(2))
+        self.state = state
+
+    def get_extra_state(self) -> object:
+        return self.state
+
+    def set_extra_state(self, state: object) -> None:
+        self.state = state
+
+
+@pytest.mark.parametrize("state", [7, {"scale": torch.ones(2)}])
+def test_a_module_with_a_state_of_its_own_is_no_target(state: object) -> None:
+    with pytest.raises(isthmus.UsageError, match="would be lost") as refusal:
+        isthmus.copy(Made(state), Made(state))
+    assert "load_state_dict" in refusal.value.hint
+
+
+def test_a_module_whose_state_dict_is_made_anew_is_a_source_alone() -> None:
+    model = torch.nn.Linear(2, 2)
+    model.register_state_dict_post_hook(
+        lambda _module, state, _prefix, _metadata: state.update(
+            {key: value.clone() for key, value in state.items()}
+        )
+    )
+    with pytest.raises(isthmus.UsageError, match="'weight' of this Linear is made anew"):
+        isthmus.copy(model, torch.nn.Linear(2, 2).state_dict())
+    saved = {key: torch.zeros_like(value) for key, value in model.state_dict().items()}
+    isthmus.copy(saved, model)
+    assert same(saved, model.state_dict())

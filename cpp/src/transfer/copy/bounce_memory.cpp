@@ -1,8 +1,7 @@
 #include "transfer/copy/bounce_memory.hpp"
 
+#include <exception>
 #include <utility>
-
-#include <isthmus/errors.hpp>
 
 namespace isthmus::transfer {
 
@@ -17,7 +16,7 @@ BounceMemory::Hold BounceMemory::hold() {
   if (!lock || given_up_) return {};
   try {
     if (!region_) region_.emplace(context_, kBytes);
-  } catch (const Unavailable&) {
+  } catch (const std::exception&) {  // the copy does without
     given_up_ = true;
     return {};
   }

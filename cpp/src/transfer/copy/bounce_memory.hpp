@@ -39,7 +39,6 @@ public:
   static constexpr std::size_t kBytes = std::size_t{2} << 20U;
   /// Returns     nothing if another thread holds it, or there is no memory to pin; the latter isn't
   ///             tried again until trim()
-  /// Throws      DriverError
   Hold hold();
   /// Unpins the memory unless it is held.
   void trim();
