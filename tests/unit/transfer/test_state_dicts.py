@@ -10,7 +10,8 @@ import isthmus
 
 pytestmark = pytest.mark.native
 
-torch = pytest.importorskip("torch", exc_type=ImportError)
+torch: Any = pytest.importorskip("torch", exc_type=ImportError)
+MODULE: Any = torch.nn.Module
 
 
 def tied_model(first: float = 0.0) -> Any:  # noqa: ANN401 - a torch.nn.Module
@@ -145,7 +146,7 @@ def test_the_time_for_many_short_lists_grows_with_their_number() -> None:
     assert many < 25 * few
 
 
-class Made(torch.nn.Module):  # type: ignore[misc]
+class Made(MODULE):  # type: ignore[misc]
     """Has a state that its state dict makes anew."""
 
     def __init__(self, state: object) -> None:
