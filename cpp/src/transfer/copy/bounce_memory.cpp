@@ -15,7 +15,7 @@ BounceMemory::Hold BounceMemory::hold() {
   std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock || given_up_) return {};
   try {
-    if (!region_) region_.emplace(context_, kBytes);
+    if (region_ == nullptr) region_ = std::make_unique<PinnedRegion>(context_, kBytes);
   } catch (const std::exception&) {  // the copy does without
     given_up_ = true;
     return {};

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <utility>
 
 #include "device/context.hpp"
@@ -46,7 +46,7 @@ public:
 private:
   Context context_;
   std::mutex mutex_;
-  std::optional<PinnedRegion> region_;
+  std::unique_ptr<PinnedRegion> region_;  ///< null: not pinned
   bool given_up_ = false;
 };
 
