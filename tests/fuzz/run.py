@@ -1,6 +1,7 @@
 """Run all fuzzers, those in C++ and those in Python, and say what each found: see README.md."""
 
 import argparse
+import importlib.util
 import os
 import re
 import subprocess
@@ -15,6 +16,8 @@ _HERE = Path(__file__).resolve().parent
 _CORPORA = _HERE / "corpora"
 # Beyond its time a fuzzer may be at its slowest input, and replays its corpus before.
 _GRACE_SECONDS = 120
+# Libraries that nothing installs for the tests: without them these are left out.
+_NEEDS = {"pt": "torch"}
 _DONE = re.compile(r"^Done (\d+) runs in \d+ second", re.MULTILINE)
 _LIMITS = (
     # Of one input. Sanitizers make a parser some times slower: 5 s stand for one without.
@@ -54,8 +57,18 @@ class Outcome:
 def fuzzers(executables: Path, seconds: float) -> list[Fuzzer]:
     """Find all fuzzers, by name."""
     return [_in_cpp(path, seconds) for path in sorted(executables.glob("*_fuzzer"))] + [
-        _in_python(path, seconds) for path in sorted((_HERE / "python").glob("*_fuzzer.py"))
+        _in_python(path, seconds)
+        for path in sorted((_HERE / "python").glob("*_fuzzer.py"))
+        if _is_possible(path.stem.removesuffix("_fuzzer"))
     ]
+
+
+def _is_possible(name: str) -> bool:
+    library = _NEEDS.get(name)
+    possible = library is None or importlib.util.find_spec(library) is not None
+    if not possible:
+        print(f"{name} is left out: it needs {library}", flush=True)
+    return possible
 
 
 def _in_cpp(path: Path, seconds: float) -> Fuzzer:
