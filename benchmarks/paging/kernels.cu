@@ -24,6 +24,13 @@ __device__ float all_of(float4 v) { return v.x + v.y + v.z + v.w; }
 __device__ ull lane_of_grid() { return blockIdx.x * ull(blockDim.x) + threadIdx.x; }
 __device__ ull num_lanes() { return ull(gridDim.x) * blockDim.x; }
 
+// Adds up in the warp first: if each lane adds to `out` itself, that alone takes 0.35 ms.
+__device__ void add_to(float* out, float sum) {
+  for (int distance = 16; distance != 0; distance /= 2)
+    sum += __shfl_down_sync(0xFFFFFFFF, sum, distance);
+  if (threadIdx.x % 32 == 0) atomicAdd(out, sum);
+}
+
 // Sums what `load` gives. Each lane has four loads under way: with one, no kernel reaches the memory's
 // speed.
 template <typename Load>
@@ -37,7 +44,7 @@ __device__ void stream_of(ull count, float* out, Load load) {
     sum += all_of(one) + all_of(two) + all_of(three) + all_of(four);
   }
   for (; i < count; i += step) sum += all_of(load(i));
-  atomicAdd(out, sum);
+  add_to(out, sum);
 }
 
 extern "C" __global__ void plain_stream(const float4* data, ull count, float* out) {
@@ -64,7 +71,7 @@ PAGED_KERNEL span_stream(const paged_map* map, float* out) {
       for (ull j = lane; j < items.size(); j += 32) sum += all_of(items[j]);
     }
   }
-  atomicAdd(out, sum);
+  add_to(out, sum);
 }
 
 // Warps read blocks of 1 KiB, of which there are a power of two, in a random order, each once.
@@ -80,7 +87,7 @@ extern "C" __global__ void plain_blocks(const float4* data, ull num_blocks, ull 
     const float4* items = data + block_of(i, num_blocks) * 64;
     sum += all_of(items[lane]) + all_of(items[lane + 32]);
   }
-  atomicAdd(out, sum);
+  add_to(out, sum);
 }
 
 template <typename Array>
@@ -91,7 +98,7 @@ __device__ void blocks_of(Array& array, ull num_blocks, ull num_read, float* out
     auto items = array.span(block_of(i, num_blocks) * 64, 64);
     sum += all_of(items[lane]) + all_of(items[lane + 32]);
   }
-  atomicAdd(out, sum);
+  add_to(out, sum);
 }
 
 PAGED_KERNEL paged_blocks(const paged_map* map, ull num_blocks, ull num_read, float* out) {
@@ -103,14 +110,14 @@ extern "C" __global__ void plain_gather(const float* data, const unsigned* at, u
                                         float* out) {
   float sum = 0;
   for (ull i = lane_of_grid(); i < count; i += num_lanes()) sum += data[at[i]];
-  atomicAdd(out, sum);
+  add_to(out, sum);
 }
 
 PAGED_KERNEL paged_gather(const paged_map* map, const unsigned* at, ull count, float* out) {
   paged_array<float> array(*map);
   float sum = 0;
   for (ull i = lane_of_grid(); i < count; i += num_lanes()) sum += array.load(at[i]);
-  atomicAdd(out, sum);
+  add_to(out, sum);
 }
 
 extern "C" __global__ void plain_overwrite(float4* data, ull count) {
@@ -136,7 +143,7 @@ extern "C" __global__ void plain_rows(const float4* data, const unsigned* rows, 
     const float4* items = data + ull(rows[i]) * 64;
     sum += all_of(items[lane]) + all_of(items[lane + 32]);
   }
-  atomicAdd(out, sum);
+  add_to(out, sum);
 }
 
 template <typename Array>
@@ -147,7 +154,7 @@ __device__ void rows_of(Array& array, const unsigned* rows, ull count, float* ou
     auto items = array.span(ull(rows[i]) * 64, 64);
     sum += all_of(items[lane]) + all_of(items[lane + 32]);
   }
-  atomicAdd(out, sum);
+  add_to(out, sum);
 }
 
 PAGED_KERNEL paged_rows(const paged_map* map, const unsigned* rows, ull count, float* out) {
@@ -166,7 +173,7 @@ PAGED_KERNEL budgeted_gather(const isthmus::budgeted_map* map, const unsigned* a
   isthmus::budgeted_array<float> array(*map);
   float sum = 0;
   for (ull i = lane_of_grid(); i < count; i += num_lanes()) sum += array.load(at[i]);
-  atomicAdd(out, sum);
+  add_to(out, sum);
 }
 
 PAGED_KERNEL budgeted_blocks(const isthmus::budgeted_map* map, ull num_blocks, ull num_read,
@@ -185,5 +192,5 @@ PAGED_KERNEL budgeted_stream(const isthmus::budgeted_map* map, ull chunk, float*
 #pragma unroll 8
     for (ull j = lane; j < items.size(); j += 32) sum += all_of(items[j]);
   }
-  atomicAdd(out, sum);
+  add_to(out, sum);
 }
