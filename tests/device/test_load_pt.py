@@ -99,8 +99,11 @@ def test_of_two_saves_in_one_file_the_second_isnt_given(tmp_path: Path) -> None:
             for name in ("first", "second"):
                 saved = {name: torch.ones(5)}
                 torch.save(saved, file, _use_new_zipfile_serialization=new)
-        if require_same(tmp_path / "two.pt"):
-            assert list(ours(tmp_path / "two.pt")) == ["first"]
+        try:
+            given = ours(tmp_path / "two.pt")
+        except UsageError:  # versions of PyTorch and of Python differ in which of them they refuse
+            continue
+        assert list(given) == ["first"]
 
 
 def test_a_class_that_is_declared_safe_is_made(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ def cupy() -> Any:
 def test_bytes_go_to_a_cupy_array_and_back(cupy: Any, size: int) -> None:
     sent, back = random_bytes(size), np.zeros(size, np.uint8)
     array = cupy.zeros(size, cupy.uint8)
+    cupy.cuda.get_current_stream().synchronize()  # the other stream doesn't wait for this one
     with cupy.cuda.Stream(non_blocking=True):
         isthmus.copy(array, sent)
         array += 1
