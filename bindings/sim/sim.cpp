@@ -2,6 +2,7 @@
 // the GIL.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -48,11 +49,10 @@ constexpr Word<sim::ChunkOrder> kChunkOrders[] = {{"program", sim::ChunkOrder::p
                                                   {"in_turns", sim::ChunkOrder::in_turns}};
 constexpr Word<sim::Initially> kInitially[] = {{"on_cpu", sim::Initially::on_cpu},
                                                {"on_gpu", sim::Initially::on_gpu}};
-constexpr Word<sim::FaultParameters::Handling> kHandling[] = {
-    {"each", sim::FaultParameters::Handling::each},
-    {"batch", sim::FaultParameters::Handling::batch},
-    {"serial", sim::FaultParameters::Handling::serial},
-    {"lanes", sim::FaultParameters::Handling::lanes}};
+constexpr Word<sim::Handling> kHandling[] = {{"each", sim::Handling::each},
+                                             {"batch", sim::Handling::batch},
+                                             {"serial", sim::Handling::serial},
+                                             {"lanes", sim::Handling::lanes}};
 
 constexpr Word<isthmus::pages::Recency> kRecencies[] = {
     {"migration", isthmus::pages::Recency::migration}, {"access", isthmus::pages::Recency::access}};
@@ -67,97 +67,50 @@ void def_word(nb::class_<Owner>& bound, const char* name, Value Owner::* member)
       });
 }
 
-void bind_cores(nb::module_& m) {
-  nb::class_<sim::CoreParameters>(m, "SimCores")
-      .def_rw("count", &sim::CoreParameters::count)
-      .def_rw("clock_hz", &sim::CoreParameters::clock_hz)
-      .def_rw("max_warps", &sim::CoreParameters::max_warps)
-      .def_rw("max_ctas", &sim::CoreParameters::max_ctas)
-      .def_rw("issue_per_cycle", &sim::CoreParameters::issue_per_cycle)
-      .def_rw("dependent_issue_cycles", &sim::CoreParameters::dependent_issue_cycles)
-      .def_rw("lines_per_cycle", &sim::CoreParameters::lines_per_cycle);
-  nb::class_<sim::L1Parameters>(m, "SimL1Cache")
-      .def_rw("size_bytes", &sim::L1Parameters::size_bytes)
-      .def_rw("ways", &sim::L1Parameters::ways)
-      .def_rw("hit_cycles", &sim::L1Parameters::hit_cycles)
-      .def_rw("misses", &sim::L1Parameters::misses)
-      .def_rw("merges", &sim::L1Parameters::merges);
-  nb::class_<sim::TranslationParameters>(m, "SimTranslation")
-      .def_rw("entries", &sim::TranslationParameters::entries)
-      .def_rw("ways", &sim::TranslationParameters::ways)
-      .def_rw("ports", &sim::TranslationParameters::ports)
-      .def_rw("shared_entries", &sim::TranslationParameters::shared_entries)
-      .def_rw("shared_ways", &sim::TranslationParameters::shared_ways)
-      .def_rw("shared_cycles", &sim::TranslationParameters::shared_cycles)
-      .def_rw("walk_cycles", &sim::TranslationParameters::walk_cycles)
-      .def_rw("walkers", &sim::TranslationParameters::walkers);
-}
-
-void bind_memory(nb::module_& m) {
-  nb::class_<sim::NetworkParameters>(m, "SimNetwork")
-      .def_rw("latency_cycles", &sim::NetworkParameters::latency_cycles)
-      .def_rw("port_bytes_per_cycle", &sim::NetworkParameters::port_bytes_per_cycle)
-      .def_rw("partition_stripe_bytes", &sim::NetworkParameters::partition_stripe_bytes);
-  nb::class_<sim::PartitionParameters>(m, "SimPartitions")
-      .def_rw("count", &sim::PartitionParameters::count)
-      .def_rw("l2_size_bytes", &sim::PartitionParameters::l2_size_bytes)
-      .def_rw("l2_ways", &sim::PartitionParameters::l2_ways)
-      .def_rw("l2_cycles", &sim::PartitionParameters::l2_cycles)
-      .def_rw("dram_bytes_per_s", &sim::PartitionParameters::dram_bytes_per_s)
-      .def_rw("dram_cycles", &sim::PartitionParameters::dram_cycles)
-      .def_rw("memory_bytes", &sim::PartitionParameters::memory_bytes)
-      .def_rw("arrivals_in_dram", &sim::PartitionParameters::arrivals_in_dram);
-  nb::class_<sim::GmmuParameters>(m, "SimGmmu")
-      .def_rw("buffer_entries", &sim::GmmuParameters::buffer_entries)
-      .def_rw("query_cycles", &sim::GmmuParameters::query_cycles);
-}
-
-void bind_link(nb::module_& m) {
-  nb::class_<sim::LinkParameters>(m, "SimLink")
-      .def_rw("bytes_per_s", &sim::LinkParameters::bytes_per_s)
-      .def_rw("back_bytes_per_s", &sim::LinkParameters::back_bytes_per_s)
-      .def_rw("latency_ps", &sim::LinkParameters::latency_ps)
-      .def_rw("packet_bytes", &sim::LinkParameters::packet_bytes)
-      .def_rw("packet_overhead_bytes", &sim::LinkParameters::packet_overhead_bytes)
-      .def_rw("half_duplex", &sim::LinkParameters::half_duplex)
-      .def_rw("coherent", &sim::LinkParameters::coherent)
-      .def(
-          "add_cost",
-          [](sim::LinkParameters& link, std::uint64_t size_bytes, std::uint64_t busy_ps) {
-            link.costs.push_back({size_bytes, busy_ps});
-          },
-          "size_bytes"_a, "busy_ps"_a, "Points of a measured link, by ascending size.");
-  nb::class_<sim::FaultParameters> faults(m, "SimFaults");
-  faults.def_rw("latency_ps", &sim::FaultParameters::latency_ps)
-      .def_rw("batch_faults", &sim::FaultParameters::batch_faults)
-      .def_rw("block_ps", &sim::FaultParameters::block_ps)
-      .def_rw("page_ps", &sim::FaultParameters::page_ps)
-      .def_rw("first_ps", &sim::FaultParameters::first_ps)
-      .def_rw("prefetch_ps", &sim::FaultParameters::prefetch_ps)
-      .def_rw("prefetch_block_ps", &sim::FaultParameters::prefetch_block_ps)
-      .def_rw("back_fault_ps", &sim::FaultParameters::back_fault_ps)
-      .def_rw("back_page_ps", &sim::FaultParameters::back_page_ps)
-      .def_rw("back_prefetch_ps", &sim::FaultParameters::back_prefetch_ps)
-      .def_rw("fetch_ps", &sim::FaultParameters::fetch_ps)
-      .def_rw("evict_ps", &sim::FaultParameters::evict_ps)
-      .def_rw("back_prefetch_block_ps", &sim::FaultParameters::back_prefetch_block_ps);
-  def_word<&kHandling>(faults, "handling", &sim::FaultParameters::handling);
-}
-
 void bind_machine(nb::module_& m) {
-  nb::class_<sim::ModelledMachine>(m, "SimMachine",
-                                   "The simulated machine; by default that of Zhang 2019.")
-      .def(nb::init<>())
-      .def_rw("cores", &sim::ModelledMachine::cores)
-      .def_rw("l1", &sim::ModelledMachine::l1)
-      .def_rw("translation", &sim::ModelledMachine::translation)
-      .def_rw("network", &sim::ModelledMachine::network)
-      .def_rw("partitions", &sim::ModelledMachine::partitions)
-      .def_rw("gmmu", &sim::ModelledMachine::gmmu)
-      .def_rw("link", &sim::ModelledMachine::link)
-      .def_rw("faults", &sim::ModelledMachine::faults)
-      .def_rw("launch_ps", &sim::ModelledMachine::launch_ps)
+  nb::class_<sim::Parameter>(m, "SimParameter", "A parameter of a simulated machine.")
+      .def_ro("group", &sim::Parameter::group)
+      .def_ro("name", &sim::Parameter::name)
+      .def_ro("quantity", &sim::Parameter::quantity)
+      .def_ro("meaning", &sim::Parameter::meaning)
+      .def_ro("required", &sim::Parameter::required);
+  nb::class_<sim::ModelledMachine> machine(m, "SimMachine",
+                                           "The simulated machine; by default that of Zhang 2019.");
+  machine.def(nb::init<>())
+      .def(
+          "get",
+          [](const sim::ModelledMachine& self, const sim::Parameter& one) { return one.get(self); },
+          "parameter"_a)
+      .def(
+          "set",
+          [](sim::ModelledMachine& self, const sim::Parameter& one, std::uint64_t value) {
+            one.set(self, value);
+          },
+          "parameter"_a, "value"_a, "Raise UsageError for what is out of range.")
+      .def(
+          "add_link_cost",
+          [](sim::ModelledMachine& self, std::uint64_t size_bytes, std::uint64_t busy_ps) {
+            self.link.costs.push_back({size_bytes, busy_ps});
+          },
+          "size_bytes"_a, "busy_ps"_a, "Points of a measured link, by ascending size.")
+      .def_prop_rw(
+          "handling",
+          [](const sim::ModelledMachine& self) { return word_of(kHandling, self.faults.handling); },
+          [](sim::ModelledMachine& self, const std::string& word) {
+            self.faults.handling = value_of(kHandling, word, "handling");
+          })
       .def("check", &sim::check_machine, "Raise UsageError for an impossible machine.");
+  m.def("sim_parameters", [] {
+    const auto rows = sim::parameters();
+    return std::vector<sim::Parameter>(rows.begin(), rows.end());
+  });
+  m.def("sim_parameter_groups", [] {
+    std::vector<std::pair<std::string, std::string>> found;
+    for (const sim::ParameterGroup& one : sim::parameter_groups()) {
+      found.emplace_back(one.name, one.meaning);
+    }
+    return found;
+  });
 }
 
 void bind_options(nb::module_& m) {
@@ -215,9 +168,6 @@ std::unique_ptr<TraceSource> replay(const TraceRecording& self) {
 }  // namespace
 
 void bind_sim(nb::module_& m) {
-  bind_cores(m);
-  bind_memory(m);
-  bind_link(m);
   bind_machine(m);
   bind_options(m);
   nb::class_<TraceRecording>(m, "TraceRecording", "A trace in memory, for many concurrent runs.")

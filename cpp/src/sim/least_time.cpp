@@ -82,7 +82,7 @@ Picoseconds LeastTime::of_launch(const Launch& done, const trace::Launch& launch
 Picoseconds LeastTime::total_ps() const {
   Picoseconds total = 0;
   for (std::size_t index = 0; index < launches_.size(); ++index) {
-    total += machine_.launch_ps + of_launch(launches_[index], program().launches[index]);
+    total += machine_.launch.latency_ps + of_launch(launches_[index], program().launches[index]);
   }
   return total;
 }

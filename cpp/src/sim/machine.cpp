@@ -1,7 +1,9 @@
 #include "sim/machine.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <string>
+#include <string_view>
 
 #include <isthmus/errors.hpp>
 
@@ -10,6 +12,11 @@
 namespace isthmus::sim {
 namespace {
 
+constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kMostCycles = 1'000'000;
+constexpr std::uint64_t kMostWait = 1000 * kPicosecondsPerSecond;
+constexpr std::uint64_t kLeastBandwidth = 1'000'000;
+
 void need(bool holds, const std::string& parameter, std::uint64_t value, const std::string& what) {
   if (holds) return;
   throw UsageError(parameter + " is " + std::to_string(value) + ": it must be " + what);
@@ -17,98 +24,59 @@ void need(bool holds, const std::string& parameter, std::uint64_t value, const s
 
 void need_range(const std::string& parameter, std::uint64_t value, std::uint64_t least,
                 std::uint64_t most) {
+  const std::string from = std::to_string(least);
   need(least <= value && value <= most, parameter, value,
-       "from " + std::to_string(least) + " to " + std::to_string(most));
+       most == kMost ? from + " or more" : "from " + from + " to " + std::to_string(most));
 }
 
-// Simulated time overflows after 213 days (time.hpp), without an error. Limiting each wait or
-// transfer to minutes at most leaves room for more of them than any run has.
-constexpr std::uint64_t kMaxCycles = 1'000'000;
-constexpr Picoseconds kMaxWaitPs = 1000 * kPicosecondsPerSecond;
-constexpr std::uint64_t kMinBytesPerSecond = 1'000'000;
-constexpr std::uint64_t kMaxOverheadBytes = 65536;
-
-void need_cycles(const std::string& parameter, std::uint64_t value) {
-  need_range(parameter, value, 0, kMaxCycles);
+/// Narrows a value that is as large as the member's type can be at most.
+template <typename Value>
+void set_to(Value& member, const char* name, std::uint64_t value, std::uint64_t least,
+            std::uint64_t most) {
+  need_range(name, value, least, std::min<std::uint64_t>(most, std::numeric_limits<Value>::max()));
+  member = static_cast<Value>(value);
 }
 
-void need_wait(const std::string& parameter, Picoseconds value) {
-  need_range(parameter, value, 0, kMaxWaitPs);
-}
+constexpr Parameter kParameters[] = {
+#define ISTHMUS_PARAMETER(group, name, member, kind, initial, least, most, given, meaning, source) \
+  {#group,                                                                                         \
+   #name,                                                                                          \
+   #kind,                                                                                          \
+   meaning,                                                                                        \
+   least,                                                                                          \
+   most,                                                                                           \
+   std::string_view(#given) == "required",                                                         \
+   [](const ModelledMachine& machine) -> std::uint64_t { return machine.group.member; },           \
+   [](ModelledMachine& machine, std::uint64_t value) {                                             \
+     set_to(machine.group.member, #group "." #name, value, least, most);                           \
+   }},
+#include "sim/parameters.inc"
+};
 
-void need_bandwidth(const std::string& parameter, std::uint64_t value) {
-  need(value >= kMinBytesPerSecond, parameter, value,
-       std::to_string(kMinBytesPerSecond) + " or more");
-}
-
-void check_cores(const CoreParameters& cores) {
-  need_range("cores.count", cores.count, 1, 256);
-  need_range("cores.clock_hz", cores.clock_hz, 1'000'000, 100'000'000'000);
-  need_range("cores.max_warps", cores.max_warps, 1, 4094);
-  need_range("cores.max_ctas", cores.max_ctas, 1, 4094);
-  need_range("cores.issue_per_cycle", cores.issue_per_cycle, 1, 64);
-  need_range("cores.dependent_issue_cycles", cores.dependent_issue_cycles, 0, 10'000);
-  need_range("cores.lines_per_cycle", cores.lines_per_cycle, 1, 64);
-}
+constexpr ParameterGroup kGroups[] = {
+#define ISTHMUS_GROUP(type, group, meaning) {#group, meaning},
+#include "sim/parameters.inc"
+};
 
 void check_cache(const std::string& name, std::uint64_t size_bytes, std::uint32_t ways) {
-  if (size_bytes == 0) return;
-  need_range(name + "_ways", ways, 1, 1024);
   const std::uint64_t set_bytes = ways * trace::kLineBytes;
-  need(size_bytes % set_bytes == 0, name + "_size_bytes", size_bytes,
-       "0 or a multiple of " + std::to_string(set_bytes) + " (ways x 128)");
-  need(size_bytes / set_bytes <= 65536, name + "_size_bytes", size_bytes, "at most 65536 sets");
-}
-
-void check_l1(const L1Parameters& l1) {
-  check_cache("l1.cache", l1.size_bytes, l1.ways);
-  need_range("l1.hit_cycles", l1.hit_cycles, 0, 10'000);
-  need_range("l1.misses", l1.misses, 1, 4094);
-  need_range("l1.merges", l1.merges, 1, 4094);
+  need(size_bytes % set_bytes == 0, name, size_bytes,
+       "0 or a whole number of sets of " + std::to_string(set_bytes) + " B (ways x 128)");
+  need(size_bytes / set_bytes <= 65536, name, size_bytes, "at most 65536 sets");
 }
 
 void check_entries(const std::string& name, std::uint32_t entries, std::uint32_t ways) {
-  need_range(name + "entries", entries, 1, 1U << 20U);
-  if (ways == 0) return;
-  need(entries % ways == 0, name + "ways", ways,
+  need(ways == 0 || entries % ways == 0, name, ways,
        "0 or a divisor of " + std::to_string(entries) + " entries");
 }
 
-void check_translation(const TranslationParameters& translation) {
-  check_entries("translation.", translation.entries, translation.ways);
-  need_range("translation.ports", translation.ports, 1, 64);
-  if (translation.shared_entries != 0) {
-    check_entries("translation.shared_", translation.shared_entries, translation.shared_ways);
-  }
-  need_cycles("translation.shared_cycles", translation.shared_cycles);
-  need_cycles("translation.walk_cycles", translation.walk_cycles);
-  need_range("translation.walkers", translation.walkers, 0, 4096);
-}
-
-void check_partitions(const ModelledMachine& machine) {
-  const PartitionParameters& partitions = machine.partitions;
-  need_range("partitions.count", partitions.count, 1, 256);
-  check_cache("partitions.l2", partitions.l2_size_bytes, partitions.l2_ways);
-  need_cycles("partitions.l2_cycles", partitions.l2_cycles);
-  need_bandwidth("partitions.dram_bytes_per_s", partitions.dram_bytes_per_s);
-  need_cycles("partitions.dram_cycles", partitions.dram_cycles);
-  const NetworkParameters& network = machine.network;
-  need_cycles("network.latency_cycles", network.latency_cycles);
-  need(network.port_bytes_per_cycle != 0, "network.port_bytes_per_cycle", 0, "more than 0");
-  const std::uint32_t stripe = network.partition_stripe_bytes;
-  need(std::has_single_bit(stripe) && stripe >= trace::kLineBytes, "network.partition_stripe_bytes",
-       stripe, "a power of two from 128");
-}
-
 void check_link(const LinkParameters& link) {
-  need_bandwidth("link.bytes_per_s", link.bytes_per_s);
-  if (link.back_bytes_per_s != 0) need_bandwidth("link.back_bytes_per_s", link.back_bytes_per_s);
-  need_wait("link.latency_ps", link.latency_ps);
-  need_range("link.packet_overhead_bytes", link.packet_overhead_bytes, 0, kMaxOverheadBytes);
+  need(link.back_bytes_per_s == 0 || link.back_bytes_per_s >= kLeastBandwidth,
+       "link.back_bandwidth", link.back_bytes_per_s, std::to_string(kLeastBandwidth) + " or more");
   const LinkCost* before = nullptr;
   for (const LinkCost& cost : link.costs) {
     need(cost.size_bytes != 0 && cost.busy_ps != 0, "link.costs", 0, "more than 0 bytes and time");
-    need_wait("link.costs", cost.busy_ps);
+    need_range("link.costs", cost.busy_ps, 1, kMostWait);
     if (before != nullptr) {
       need(cost.size_bytes > before->size_bytes && cost.busy_ps >= before->busy_ps, "link.costs",
            cost.size_bytes, "points of rising size and time");
@@ -117,38 +85,32 @@ void check_link(const LinkParameters& link) {
   }
 }
 
+void check_faults(const FaultParameters& faults) {
+  const bool only_latency =
+      faults.block_ps == 0 && faults.page_ps == 0 && faults.first_ps == 0 && faults.evict_ps == 0;
+  need(!side_by_side(faults.handling) || only_latency, "faults.page", faults.page_ps,
+       "0, as faults.block, faults.first and faults.evict: with handling \"each\" and \"lanes\" "
+       "a fault costs its latency alone");
+}
+
 }  // namespace
 
+std::span<const Parameter> parameters() { return kParameters; }
+
+std::span<const ParameterGroup> parameter_groups() { return kGroups; }
+
 void check_machine(const ModelledMachine& machine) {
-  check_cores(machine.cores);
-  check_l1(machine.l1);
-  check_translation(machine.translation);
-  check_partitions(machine);
-  need(machine.gmmu.buffer_entries != 0, "gmmu.buffer_entries", 0,
-       "1 or more: without an entry "
-       "no page can migrate");
-  need_cycles("gmmu.query_cycles", machine.gmmu.query_cycles);
+  for (const Parameter& one : kParameters) {
+    need_range(std::string(one.group) + "." + one.name, one.get(machine), one.least, one.most);
+  }
+  check_cache("l1.size", machine.l1.size_bytes, machine.l1.ways);
+  check_cache("partitions.l2_size", machine.partitions.l2_size_bytes, machine.partitions.l2_ways);
+  check_entries("tlb.ways", machine.tlb.entries, machine.tlb.ways);
+  check_entries("tlb.shared_ways", machine.tlb.shared_entries, machine.tlb.shared_ways);
+  const std::uint32_t stripe = machine.network.partition_stripe_bytes;
+  need(std::has_single_bit(stripe), "network.partition_stripe", stripe, "a power of two from 128");
   check_link(machine.link);
-  need_wait("faults.latency_ps", machine.faults.latency_ps);
-  need_wait("faults.block_ps", machine.faults.block_ps);
-  need_wait("faults.first_ps", machine.faults.first_ps);
-  need_wait("faults.page_ps", machine.faults.page_ps);
-  need_wait("faults.evict_ps", machine.faults.evict_ps);
-  need_wait("faults.fetch_ps", machine.faults.fetch_ps);
-  need_wait("faults.prefetch_ps", machine.faults.prefetch_ps);
-  need_wait("faults.prefetch_block_ps", machine.faults.prefetch_block_ps);
-  need_wait("faults.back_fault_ps", machine.faults.back_fault_ps);
-  need_wait("faults.back_page_ps", machine.faults.back_page_ps);
-  need_wait("faults.back_prefetch_ps", machine.faults.back_prefetch_ps);
-  need_wait("faults.back_prefetch_block_ps", machine.faults.back_prefetch_block_ps);
-  need(!machine.faults.side_by_side() ||
-           (machine.faults.block_ps == 0 && machine.faults.page_ps == 0 &&
-            machine.faults.first_ps == 0 && machine.faults.evict_ps == 0),
-       "faults.page_ps", machine.faults.page_ps,
-       "0, as faults.block_ps, faults.first_ps and faults.evict_ps: with handling \"each\" and "
-       "\"lanes\" a fault costs its latency alone");
-  need_range("faults.batch_faults", machine.faults.batch_faults, 1, 1U << 20U);
-  need_wait("launch_ps", machine.launch_ps);
+  check_faults(machine.faults);
 }
 
 }  // namespace isthmus::sim

@@ -63,7 +63,7 @@ public:
         gmmu_(machine, policy, options, map_, residency_, schedule_, cores_, link_, result_,
               observer),
         programmer_data_(data_of_programmer(options, source.program())),
-        launch_ps_(machine.launch_ps),
+        launch_ps_(machine.launch.latency_ps),
         faults_(machine.faults),
         coherent_(machine.link.coherent) {
     if (options.mode == Mode::migrate && options.hints != Hints::none) {

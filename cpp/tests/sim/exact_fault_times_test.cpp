@@ -25,10 +25,10 @@ TEST(ExactFaultTimes, FaultsAreHandledSideBySideOrInBatchesOrOneAfterTheOther) {
   const Picoseconds base = 4 * kCycle + kDramLoad;
   EXPECT_EQ(run(builder, machine, units(kKiB), mode(Mode::migrate)).total_ps,
             base + 10'000'000U + 2 * 1'024'000U);
-  machine.faults.handling = FaultParameters::Handling::batch;
+  machine.faults.handling = Handling::batch;
   EXPECT_EQ(run(builder, machine, units(kKiB), mode(Mode::migrate)).total_ps,
             base + 2 * 10'000'000U + 1'024'000U);
-  machine.faults.handling = FaultParameters::Handling::serial;
+  machine.faults.handling = Handling::serial;
   EXPECT_EQ(run(builder, machine, units(kKiB), mode(Mode::migrate)).total_ps,
             base + 2 * 10'000'000U + 1'024'000U);
 }
@@ -36,14 +36,14 @@ TEST(ExactFaultTimes, FaultsAreHandledSideBySideOrInBatchesOrOneAfterTheOther) {
 TEST(ExactFaultTimes, AWarpWaitsForWhatItsStoreLacksIfItsLanesFetchIt) {
   const Builder builder = Builder().launch({}, {{{store({8}), load({64})}}});
   ModelledMachine machine = round_machine();
-  machine.faults = {10'000'000, FaultParameters::Handling::lanes};
+  machine.faults = {10'000'000, Handling::lanes};
   const Picoseconds access = 4 * kCycle + kDramLoad + 10'000'000U + 1'024'000U;
   EXPECT_EQ(run(builder, machine, units(kKiB), mode(Mode::migrate)).total_ps, 2 * access);
   machine.faults.fetch_ps = 7'000'000;
   EXPECT_EQ(run(builder, machine, units(kKiB), mode(Mode::migrate)).total_ps,
             2 * (access + 7'000'000U));
   // By a driver, the load begins 4 cycles after the store, and its unit follows on the link.
-  machine.faults.handling = FaultParameters::Handling::each;
+  machine.faults.handling = Handling::each;
   EXPECT_EQ(run(builder, machine, units(kKiB), mode(Mode::migrate)).total_ps, access + 1'024'000U);
 }
 
@@ -51,7 +51,7 @@ TEST(ExactFaultTimes, ABatchTakesAllThatArrivedWhileAnotherWasHandled) {
   // Four faults a cycle apart: the first alone, the other three together, one transfer each.
   const Builder builder = Builder().launch({}, {{{load({0, 64, 128, 192})}}});
   ModelledMachine machine = round_machine();
-  machine.faults = {10'000'000, FaultParameters::Handling::batch, 256};
+  machine.faults = {10'000'000, Handling::batch, 256};
   const Result result = run(builder, machine, units(kKiB), mode(Mode::migrate));
   EXPECT_EQ(result.total_ps, 4 * kCycle + kDramLoad + 2 * 10'000'000U + 3 * 1'024'000U);
   EXPECT_EQ(result.fault_batches, 2U);
@@ -61,7 +61,7 @@ TEST(ExactFaultTimes, ABatchTakesTimeForItsBlocksAndPagesOneAfterTheOther) {
   // As before: a batch of one, and one of three in the same block of 2 MiB.
   const Builder builder = Builder().launch({}, {{{load({0, 64, 128, 192})}}});
   ModelledMachine machine = round_machine();
-  machine.faults = {10'000'000, FaultParameters::Handling::batch, 256, 3'000'000, 1'000'000};
+  machine.faults = {10'000'000, Handling::batch, 256, 3'000'000, 1'000'000};
   const Result result = run(builder, machine, units(kKiB), mode(Mode::migrate));
   // The first transfer of the second batch starts after 10 + 3 + 1 us of each batch; the others
   // follow it on the link, since a page takes less than a transfer.
@@ -77,7 +77,7 @@ TEST(ExactFaultTimes, BlocksOfABatchAreCountedOnceEach) {
   const Builder builder =
       Builder().launch({}, {{{load({0, kBlockLines, 2 * kBlockLines, 3 * kBlockLines})}}});
   ModelledMachine machine = round_machine();
-  machine.faults = {10'000'000, FaultParameters::Handling::batch, 256, 3'000'000, 0};
+  machine.faults = {10'000'000, Handling::batch, 256, 3'000'000, 0};
   const Result result = run(builder, machine, units(kKiB), mode(Mode::migrate));
   EXPECT_EQ(result.fault_blocks, 4U);
   EXPECT_EQ(result.total_ps,
@@ -88,7 +88,7 @@ TEST(ExactFaultTimes, ABatchOfMoreThanFitsEvictsWhatItHasJustBrought) {
   constexpr std::uint64_t kBlockLines = (2U << 20U) / 128;
   const Builder builder = Builder().launch({}, {{{load({0, 2 * kBlockLines, kBlockLines})}}});
   ModelledMachine machine = round_machine();
-  machine.faults = {10'000'000, FaultParameters::Handling::batch, 256};
+  machine.faults = {10'000'000, Handling::batch, 256};
   Options options = mode(Mode::migrate);
   options.eviction.limit_bytes = 2U << 20U;
   ArrivedBlocks arrived;
@@ -109,7 +109,7 @@ TEST(ExactFaultTimes, EachRequestCountsInABatchOfMoreThanFits) {
   const Builder builder =
       Builder().launch({}, {{{load({0, second, second + 1, first, first + 1})}}});
   ModelledMachine machine = round_machine();
-  machine.faults = {10'000'000, FaultParameters::Handling::batch, 2};
+  machine.faults = {10'000'000, Handling::batch, 2};
   Options options = mode(Mode::migrate);
   options.eviction.limit_bytes = 2U << 20U;
   ArrivedBlocks arrived;
@@ -120,7 +120,7 @@ TEST(ExactFaultTimes, EachRequestCountsInABatchOfMoreThanFits) {
 TEST(ExactFaultTimes, OnlyAKernelsFirstBatchTakesLonger) {
   const Builder builder = Builder().launch({}, {{{load({0, 64})}}}).launch({}, {{{load({128})}}});
   ModelledMachine machine = round_machine();
-  machine.faults = {10'000'000, FaultParameters::Handling::batch, 256};
+  machine.faults = {10'000'000, Handling::batch, 256};
   const Result without = run(builder, machine, units(kKiB), mode(Mode::migrate));
   machine.faults.first_ps = 100'000'000;
   const Result with = run(builder, machine, units(kKiB), mode(Mode::migrate));
@@ -137,7 +137,7 @@ TEST(ExactFaultTimes, TheDriverTakesItsTimeToEvictBeforeItsNextBatch) {
   options.eviction.limit_bytes = 2 << 20;
   const Builder builder = Builder().launch({}, {{{load({0}), load({16384}), load({32768})}}});
   ModelledMachine machine = round_machine();
-  machine.faults = {1'000'000, FaultParameters::Handling::batch, 256};
+  machine.faults = {1'000'000, Handling::batch, 256};
   const Picoseconds transfer = 2'097'152'000ULL;
   const Picoseconds load = 4 * kCycle + kDramLoad;
   const Result free = run(builder, machine, policy, options);

@@ -61,7 +61,7 @@ TEST(ExactTimes, AWarpDoesNotWaitForItsStoreAndTheKernelDoes) {
 
 TEST(ExactTimes, APageWalkDelaysTheFirstAccessToAPage) {
   ModelledMachine machine = round_machine();
-  machine.translation.walk_cycles = 50;
+  machine.tlb.walk_cycles = 50;
   const Builder builder = Builder().launch({}, {{{load({8}), load({16})}}});
   const Result result = run(builder, machine, {}, mode(Mode::ideal));
   EXPECT_EQ(result.total_ps, (4 + 50) * kCycle + kDramLoad + 4 * kCycle + kDramLoad);
@@ -204,9 +204,9 @@ TEST(ExactTimes, AWriteWithoutFetchWaitsUntilThePageThatMakesRoomIsBack) {
 
 TEST(ExactTimes, AMissInTheSharedTlbIsWalked) {
   ModelledMachine machine = round_machine();
-  machine.translation.shared_entries = 16;
-  machine.translation.shared_cycles = 5;
-  machine.translation.walk_cycles = 50;
+  machine.tlb.shared_entries = 16;
+  machine.tlb.shared_cycles = 5;
+  machine.tlb.walk_cycles = 50;
   // Two kernels on two cores: the second core's first access uses the result of the first one's
   // walk.
   machine.cores.count = 2;

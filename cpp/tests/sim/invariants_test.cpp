@@ -200,7 +200,7 @@ TEST(Invariants, CountersWithSeparateRequestsServeAllInMemoryThatIsTooSmall) {
 
 TEST(Invariants, ABatchingDriverServesAllInMemoryThatIsTooSmall) {
   ModelledMachine machine = two_core_machine();
-  machine.faults = {3'000'000, FaultParameters::Handling::batch, 4};
+  machine.faults = {3'000'000, Handling::batch, 4};
   for (const pages::PolicyName& name : pages::policy_names()) {
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
       const RandomProgram program = random_program(seed, 3 * 16384);  // three pages
@@ -222,7 +222,7 @@ TEST(Invariants, EveryPolicyServesEveryRequestOnACoherentLink) {
   machine.link.coherent = true;
   machine.partitions.arrivals_in_dram = true;
   machine.gmmu.buffer_entries = 2;
-  machine.faults = {3'000'000, FaultParameters::Handling::batch, 4};
+  machine.faults = {3'000'000, Handling::batch, 4};
   for (const pages::PolicyName& name : pages::policy_names()) {
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
       RandomProgram program = random_program(seed, 3 * 16384);  // three pages

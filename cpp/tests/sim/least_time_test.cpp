@@ -15,7 +15,7 @@ Result ideal(const Builder& builder, const ModelledMachine& machine = round_mach
 
 TEST(LeastTime, OfOneWarpIsItsChainOfInstructionsWhichTheRunTakes) {
   ModelledMachine machine = round_machine();
-  machine.launch_ps = 5000;
+  machine.launch.latency_ps = 5000;
   const Builder builder = Builder().launch({}, {{{barrier(9)}}}).launch({}, {{{barrier(4)}}});
   const Result result = ideal(builder, machine);
   EXPECT_EQ(result.least_ps, 15 * 4 * kCycle + 2 * 5000);
@@ -72,7 +72,7 @@ TEST(LeastTime, NoRunIsBelowIt) {
   std::vector<ModelledMachine> machines(5, two_core_machine());
   machines[1].link.bytes_per_s = 1'000'000'000'000;
   machines[2].link.half_duplex = true;
-  machines[2].launch_ps = 1'000'000;
+  machines[2].launch.latency_ps = 1'000'000;
   machines[3].l1.size_bytes = 0;
   machines[4].link.coherent = true;
   machines[4].faults.latency_ps = 2'000'000;

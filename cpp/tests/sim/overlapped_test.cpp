@@ -27,7 +27,7 @@ TEST(Overlapped, OneChunkIsTheProgrammersCopy) {
   const Builder builder = Builder().launch({upload(0, 4096)}, {loads(8)});
   ModelledMachine machine = round_machine();
   machine.link.latency_ps = 500;
-  machine.launch_ps = 7000;
+  machine.launch.latency_ps = 7000;
   const Result copied = run(builder, machine, {}, mode(Mode::programmer));
   const Result beside = run(builder, machine, {}, overlapped(4096));
   EXPECT_EQ(beside.total_ps, copied.total_ps);
@@ -52,7 +52,7 @@ TEST(Overlapped, ACtaBeginsWhenItsChunkHasArrivedAndTheLinksLatencyCountsOnce) {
 TEST(Overlapped, ASliceThatHasWaitedIsLaunched) {
   const Builder builder = Builder().launch({upload(0, 2 * kKiB)}, {loads(0), loads(8)});
   ModelledMachine machine = round_machine();
-  machine.launch_ps = 5'000'000;
+  machine.launch.latency_ps = 5'000'000;
   const Result result = run(builder, machine, {}, overlapped());
   EXPECT_EQ(result.launches[0].start_ps, kChunk + 5'000'000U);
   EXPECT_EQ(result.total_ps, 2 * kChunk + 5'000'000U + kLoad);

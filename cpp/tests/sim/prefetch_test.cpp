@@ -31,7 +31,7 @@ Result prefetched(const Builder& builder, const ModelledMachine& machine = round
 TEST(APrefetch, BringsTheWholeAllocationAndCostsNoFault) {
   ModelledMachine machine = round_machine();
   machine.faults.latency_ps = 10'000'000'000;
-  machine.launch_ps = 3000;
+  machine.launch.latency_ps = 3000;
   const Builder builder = Builder().allocate(0, 4 * kKiB).launch({}, {{{load({8})}}});
   const Result result = prefetched(builder, machine);
   EXPECT_EQ(result.total_ps, 4 * kKiBOnLink + kAfterArrival);

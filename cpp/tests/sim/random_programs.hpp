@@ -50,7 +50,7 @@ inline ModelledMachine two_core_machine() {
   ModelledMachine machine = round_machine();
   machine.cores.count = 2;
   machine.partitions.count = 3;
-  machine.translation.walk_cycles = 30;
+  machine.tlb.walk_cycles = 30;
   machine.link.bytes_per_s = 16'000'000'000;
   return machine;
 }

@@ -28,16 +28,16 @@ TEST(Refusals, ThePapersMachineIsPossible) { EXPECT_EQ(refusal(ModelledMachine{}
 TEST(Refusals, AnImpossibleMachineIsNamed) {
   ModelledMachine machine;
   machine.link.bytes_per_s = 0;
-  EXPECT_NE(refusal(machine).find("link.bytes_per_s is 0"), std::string::npos);
+  EXPECT_NE(refusal(machine).find("link.bandwidth is 0"), std::string::npos);
   machine = {};
-  machine.translation.entries = 0;
-  EXPECT_NE(refusal(machine).find("translation.entries is 0"), std::string::npos);
+  machine.tlb.entries = 0;
+  EXPECT_NE(refusal(machine).find("tlb.entries is 0"), std::string::npos);
   machine = {};
   machine.gmmu.buffer_entries = 0;
   EXPECT_NE(refusal(machine).find("gmmu.buffer_entries is 0"), std::string::npos);
   machine = {};
   machine.partitions.l2_size_bytes = 1000;
-  EXPECT_NE(refusal(machine).find("partitions.l2_size_bytes is 1000"), std::string::npos);
+  EXPECT_NE(refusal(machine).find("partitions.l2_size is 1000"), std::string::npos);
   machine = {};
   machine.cores.count = 257;
   EXPECT_NE(refusal(machine).find("from 1 to 256"), std::string::npos);
@@ -45,25 +45,23 @@ TEST(Refusals, AnImpossibleMachineIsNamed) {
 
 TEST(Refusals, AMachineWhoseRunsCouldPassTheEndOfSimulatedTimeIsNamed) {
   const std::vector<std::pair<std::string, void (*)(ModelledMachine&)>> beyond = {
-      {"translation.walk_cycles", [](ModelledMachine& m) { m.translation.walk_cycles = ~0U; }},
-      {"translation.shared_cycles", [](ModelledMachine& m) { m.translation.shared_cycles = ~0U; }},
+      {"tlb.walk_cycles", [](ModelledMachine& m) { m.tlb.walk_cycles = ~0U; }},
+      {"tlb.shared_cycles", [](ModelledMachine& m) { m.tlb.shared_cycles = ~0U; }},
       {"network.latency_cycles", [](ModelledMachine& m) { m.network.latency_cycles = ~0U; }},
       {"partitions.l2_cycles", [](ModelledMachine& m) { m.partitions.l2_cycles = ~0U; }},
       {"partitions.dram_cycles", [](ModelledMachine& m) { m.partitions.dram_cycles = ~0U; }},
-      {"partitions.dram_bytes_per_s",
-       [](ModelledMachine& m) { m.partitions.dram_bytes_per_s = 1; }},
+      {"partitions.dram_bandwidth", [](ModelledMachine& m) { m.partitions.dram_bytes_per_s = 1; }},
       {"gmmu.query_cycles", [](ModelledMachine& m) { m.gmmu.query_cycles = ~0U; }},
-      {"link.bytes_per_s", [](ModelledMachine& m) { m.link.bytes_per_s = 1; }},
-      {"link.back_bytes_per_s", [](ModelledMachine& m) { m.link.back_bytes_per_s = 1; }},
-      {"link.latency_ps", [](ModelledMachine& m) { m.link.latency_ps = kNever; }},
-      {"link.packet_overhead_bytes",
-       [](ModelledMachine& m) { m.link.packet_overhead_bytes = ~0U; }},
+      {"link.bandwidth", [](ModelledMachine& m) { m.link.bytes_per_s = 1; }},
+      {"link.back_bandwidth", [](ModelledMachine& m) { m.link.back_bytes_per_s = 1; }},
+      {"link.latency", [](ModelledMachine& m) { m.link.latency_ps = kNever; }},
+      {"link.packet_overhead", [](ModelledMachine& m) { m.link.packet_overhead_bytes = ~0U; }},
       {"link.costs", [](ModelledMachine& m) { m.link.costs = {{1, kNever}}; }},
-      {"faults.latency_ps", [](ModelledMachine& m) { m.faults.latency_ps = kNever; }},
-      {"faults.block_ps", [](ModelledMachine& m) { m.faults.block_ps = kNever; }},
-      {"faults.first_ps", [](ModelledMachine& m) { m.faults.first_ps = kNever; }},
-      {"faults.page_ps", [](ModelledMachine& m) { m.faults.page_ps = 1; }},  // handled in parallel
-      {"launch_ps", [](ModelledMachine& m) { m.launch_ps = kNever; }},
+      {"faults.latency", [](ModelledMachine& m) { m.faults.latency_ps = kNever; }},
+      {"faults.block", [](ModelledMachine& m) { m.faults.block_ps = kNever; }},
+      {"faults.first", [](ModelledMachine& m) { m.faults.first_ps = kNever; }},
+      {"faults.page", [](ModelledMachine& m) { m.faults.page_ps = 1; }},  // handled in parallel
+      {"launch.latency", [](ModelledMachine& m) { m.launch.latency_ps = kNever; }},
   };
   for (const auto& [parameter, change] : beyond) {
     ModelledMachine machine;

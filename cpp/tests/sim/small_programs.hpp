@@ -93,7 +93,7 @@ inline ModelledMachine round_machine() {
   ModelledMachine machine;
   machine.cores = {1, 1'000'000'000, 8, 8, 1, 4, 1};
   machine.l1 = {4 * 1024, 4, 2, 8, 8};
-  machine.translation = {16, 0, 4, 0, 0, 0, 0, 0};
+  machine.tlb = {16, 0, 4, 0, 0, 0, 0, 0};
   machine.network = {10, 32, 256};
   machine.partitions = {1, 16 * 1024, 8, 20, 16'000'000'000, 100, 1ULL << 30};
   machine.gmmu = {128, 0};

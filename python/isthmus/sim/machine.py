@@ -1,15 +1,16 @@
 """
-A machine to simulate: every parameter with its unit.
+A machine to simulate: the rows of cpp/src/sim/parameters.inc as a model that files are read into.
 
-The simulator's own description of each, with defaults, is cpp/src/sim/machine.hpp. A machine's TOML
-file has the source of each value.
+A machine's TOML file has the source of each value.
 """
 
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from math import atan, pi
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, create_model, model_validator
 
+from isthmus import _native
 from isthmus.run.record import Record
 from isthmus.sim.quantities import (
     Bandwidth,
@@ -22,8 +23,11 @@ from isthmus.sim.quantities import (
     Size,
 )
 
-LINE_BYTES = 128
-"""The unit of warps' requests: kLineBytes of cpp/src/trace/trace.hpp."""
+_PS_PER_S = 10**12
+_KIB = 1024
+# UVMSmart, gpu-sim.cc, convert_byte_string(): a curve fitted to copies over PCIe.
+_ATAN_PER_KIB = 0.07292
+_CURVE_BYTES = tuple(1 << power for power in range(7, 22))
 
 
 class Handling(StrEnum):
@@ -51,114 +55,6 @@ class Curve(StrEnum):
     """
 
 
-class Cores(Record):
-    """Streaming multiprocessors (Zhang 2019: compute units)."""
-
-    count: Number
-    """The number of cores."""
-    clock: Frequency
-    """The clock of cores, caches and network; all counts of cycles refer to it."""
-    max_warps: Number
-    """The most warps resident on one core."""
-    max_ctas: Number
-    """The most CTAs resident on one core, if registers and shared memory allow."""
-    issue_per_cycle: Number
-    """Warp instructions that one core issues."""
-    dependent_issue_cycles: Number
-    """Cycles from one instruction of a warp to its next."""
-    lines_per_cycle: Number
-    """Lines that a core's load/store unit accepts."""
-
-
-class L1Cache(Record):
-    """One core's first-level cache."""
-
-    size: Size
-    """0: no such cache."""
-    ways: Number
-    """Lines in a set."""
-    hit_cycles: Count
-    """Cycles until a hit has arrived."""
-    misses: Number
-    """Lines in transit at once."""
-    merges: Number
-    """Requests that wait for one of them."""
-
-    @model_validator(mode="after")
-    def _whole_sets(self) -> Self:
-        _check_sets("l1.size", self.size, self.ways)
-        return self
-
-
-class Tlb(Record):
-    """Address translation. Later hits may pass a miss."""
-
-    entries: Number
-    """Entries of one core's TLB."""
-    ways: Count
-    """Entries in a set; 0: fully associative."""
-    ports: Number
-    """Look-ups per cycle."""
-    shared_entries: Count
-    """Entries of the second level, which all cores share; 0: none."""
-    shared_ways: Count
-    """Entries in one of its sets; 0: fully associative."""
-    shared_cycles: Count
-    """Cycles of a look-up in it."""
-    walk_cycles: Count
-    """Cycles of a page walk."""
-    walkers: Count
-    """Concurrent walks; 0: no limit."""
-
-
-class Network(Record):
-    """Between cores and memory partitions."""
-
-    latency_cycles: Count
-    """Cycles in one direction."""
-    port_bytes_per_cycle: Number
-    """Bandwidth of one partition."""
-    partition_stripe: Extent
-    """Neighbouring blocks of this size are in different partitions."""
-
-
-class Partitions(Record):
-    """Memory partitions: an L2 slice and a DRAM channel each."""
-
-    count: Number
-    """The number of partitions."""
-    l2_size: Size
-    """Size of one slice; 0: no L2."""
-    l2_ways: Number
-    """Lines in a set."""
-    l2_cycles: Count
-    """Cycles of look-up and return."""
-    dram_bandwidth: Bandwidth
-    """Bandwidth of one channel."""
-    dram_cycles: Count
-    """Latency of memory, in addition to the time for the bytes."""
-    memory: Memory
-    """The GPU's total memory; pages that don't fit are evicted."""
-    arrivals_in_dram: bool = False
-    """Whether migrated bytes keep DRAM channels busy when they arrive."""
-
-    @model_validator(mode="after")
-    def _whole_sets(self) -> Self:
-        _check_sets("partitions.l2_size", self.l2_size, self.l2_ways)
-        return self
-
-
-class Gmmu(Record):
-    """The GPU's memory management unit, which requests pages from the CPU."""
-
-    buffer_entries: Number
-    """Pending migrations; requests wait while it is full. options.buffer_scope: per what."""
-    query_cycles: Count
-    """Cycles to read and change a page's state."""
-    counter: Extent = 2 << 20
-    """access-counter: the bytes with one counter, if policy.counter is 0."""
-
-
 class LinkCost(Record):
     """One point of a measured link: a transfer of a size, and how long it keeps the link busy."""
 
@@ -166,23 +62,9 @@ class LinkCost(Record):
     busy: Duration
 
 
-class Link(Record):
-    """Between CPU and GPU."""
+class _LinkShape(Record):
+    """What a link has besides numbers."""
 
-    bandwidth: Bandwidth
-    """To the GPU."""
-    back_bandwidth: Bandwidth
-    """To the CPU."""
-    latency: Duration
-    """Time from a request to its first byte."""
-    packet: Size
-    """Most bytes in a packet; 0: no packets."""
-    packet_overhead: Size
-    """Additional bytes of a packet."""
-    half_duplex: bool
-    """Whether the two directions share the link."""
-    coherent: bool = False
-    """Whether L2 caches the CPU's lines, and neither side needs a migration to reach the other."""
     curve: Curve = Curve.NONE
     """Lower bandwidth for small transfers."""
     costs: Annotated[list[LinkCost], Field(default_factory=list)]
@@ -192,53 +74,57 @@ class Link(Record):
     def _one_description(self) -> Self:
         if self.costs and self.curve is not Curve.NONE:
             raise ValueError("a link has either costs or a curve")
-        sizes = [cost.size for cost in self.costs]
-        if sizes != sorted(set(sizes)):
-            raise ValueError("a link's costs must be given by rising size")
         return self
 
 
-class Faults(Record):
-    """What a page fault costs before its migration starts."""
+class _FaultHandling(Record):
+    """What faults have besides numbers."""
 
-    latency: Duration
-    """0: the hardware requests pages itself, as Zhang 2019 assumes."""
     handling: Handling
     """In parallel, in batches, one by one, or by the lanes that miss."""
-    batch_faults: Number
-    """Most faults in a batch."""
-    block: Duration = 0
-    """Time for each block of 2 MiB in a batch; 0 if faults are handled in parallel."""
-    first: Duration = 0
-    """What a kernel's first batch takes longer; 0 if faults are handled in parallel."""
-    page: Duration = 0
-    """Time for each page of 4 KiB that migrates; 0 if faults are handled in parallel."""
-    evict: Duration = 0
-    """Time for each part that is evicted to make room; 0 if faults are handled in parallel."""
-    fetch: Duration = 0
-    """Time that lanes take to fetch what they lack, besides the link's: with handling lanes."""
-    prefetch: Duration = 0
-    """Time to begin the prefetch of an allocation."""
-    prefetch_block: Duration = 0
-    """Time for each block of 2 MiB that is prefetched, before its bytes cross the link."""
-    back_fault: Duration = 0
-    """Time for each page fault of the CPU, which takes back 64 KiB to 1 MiB."""
-    back_page: Duration = 0
-    """Time for each page of 4 KiB of it. Both count if downloads do: options.count_downloads."""
-    back_prefetch: Duration = 0
-    """Time to begin a prefetch to the CPU: with the policy prefetch, what the CPU accesses next."""
-    back_prefetch_block: Duration = 0
-    """Time for each block of 2 MiB of it."""
 
 
-class Launch(Record):
-    """Time to launch a kernel."""
+_TYPES = {
+    "number": Number,
+    "count": Count,
+    "size": Size,
+    "extent": Extent,
+    "memory": Memory,
+    "frequency": Frequency,
+    "bandwidth": Bandwidth,
+    "duration": Duration,
+    "flag": bool,
+}
+_SHAPES: dict[str, type[Record]] = {"link": _LinkShape, "faults": _FaultHandling}
 
-    latency: Duration
-    """Time before each."""
+
+def _group(name: str, meaning: str) -> type[Record]:
+    native = _native.SimMachine()
+    fields: dict[str, Any] = {}
+    for row in _native.sim_parameters():
+        if row.group == name:
+            kind = _TYPES[row.quantity]
+            initial = bool(native.get(row)) if kind is bool else native.get(row)
+            default = ... if row.required else initial
+            fields[row.name] = (kind, Field(default, description=row.meaning))
+    shape = _SHAPES.get(name, Record)
+    return create_model(name.capitalize(), __base__=shape, __doc__=meaning, **fields)
 
 
-class ModelledMachine(Record):
+if TYPE_CHECKING:
+
+    class _Groups(Record):
+        def __getattr__(self, name: str) -> Any: ...  # noqa: ANN401 - the groups and their rows
+
+else:
+    _Groups = create_model(
+        "_Groups",
+        __base__=Record,
+        **{name: (_group(name, meaning), ...) for name, meaning in _native.sim_parameter_groups()},
+    )
+
+
+class ModelledMachine(_Groups):
     """The whole file."""
 
     schema_version: Literal[1]
@@ -246,19 +132,37 @@ class ModelledMachine(Record):
     """The name for --machine."""
     description: str
     """One line."""
-    cores: Cores
-    l1: L1Cache
-    tlb: Tlb
-    network: Network
-    partitions: Partitions
-    gmmu: Gmmu
-    link: Link
-    faults: Faults
-    launch: Launch
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        native_machine(self)
+        return self
 
 
-def _check_sets(name: str, size_bytes: int, ways: int) -> None:
-    if size_bytes % (ways * LINE_BYTES):
-        raise ValueError(
-            f"{name}: {size_bytes} B are no whole number of sets of {ways} lines of {LINE_BYTES} B"
-        )
+def native_machine(machine: ModelledMachine) -> "_native.SimMachine":
+    """
+    Give the simulator's machine.
+
+    Raises:
+        UsageError: A parameter is out of its range, or contradicts another one.
+    """
+    native = _native.SimMachine()
+    for row in _native.sim_parameters():
+        native.set(row, getattr(getattr(machine, row.group), row.name))
+    native.handling = machine.faults.handling.value
+    for size_bytes, busy_ps in link_costs(machine.link):
+        native.add_link_cost(size_bytes, busy_ps)
+    native.check()
+    return native
+
+
+def link_costs(link: Any) -> list[tuple[int, int]]:  # noqa: ANN401 - the group of a machine
+    """List (bytes, picoseconds) of a `link` that isn't described by its bandwidth alone."""
+    if link.curve is Curve.NONE:
+        return [(cost.size, cost.busy) for cost in link.costs]
+    return [(size_bytes, _curve_ps(size_bytes, link.bandwidth)) for size_bytes in _CURVE_BYTES]
+
+
+def _curve_ps(size_bytes: int, bandwidth_bytes_per_s: int) -> int:
+    share = 2 / pi * atan(_ATAN_PER_KIB * size_bytes / _KIB)
+    return round(size_bytes * _PS_PER_S / (bandwidth_bytes_per_s * share))

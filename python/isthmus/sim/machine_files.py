@@ -66,8 +66,11 @@ def refusal(what: str, cause: ValidationError, model: type[BaseModel]) -> UsageE
             f"{what}: there is no '{place}'", hint=did_you_mean(str(first["loc"][-1]), known)
         )
     text = str(inner) if inner is not None else _lower(first)
-    hint = inner.hint if isinstance(inner, UsageError) else "docs/simulate.md describes every key"
-    return UsageError(f"{what}: {place + ': ' if place else ''}{text}", hint=hint)
+    hint = inner.hint if isinstance(inner, UsageError) else ""
+    return UsageError(
+        f"{what}: {place + ': ' if place else ''}{text}",
+        hint=hint or "docs/simulate.md describes every key",
+    )
 
 
 def parse_machine(contents: bytes, name: str) -> ModelledMachine:

@@ -150,7 +150,6 @@ BANDWIDTH = Quantity(
     example="32GB/s",
     shown=("GB/s", "MB/s", "B/s"),
     zero="nothing would ever arrive",
-    suffix="bytes_per_s",
 )
 DURATION = Quantity(
     noun="time",
@@ -172,7 +171,6 @@ FREQUENCY = Quantity(
     example="700MHz",
     shown=("GHz", "MHz", "Hz"),
     zero="nothing would ever run",
-    suffix="_hz",
 )
 # As in isthmus.sizes: K, M, G, T alone are binary.
 SIZE = Quantity(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from isthmus.errors import UsageError
 from isthmus.extras import packages_for
-from isthmus.sim.machine import ModelledMachine
+from isthmus.sim.machine import ModelledMachine, native_machine
 from isthmus.sim.machine_files import DEFAULT_MACHINE, load_machine
 from isthmus.sim.options import EvictionKind, Options, ProgrammerData
 from isthmus.sim.policy import Kind, Policy, default_policy
@@ -84,7 +84,7 @@ def run(
         Unavailable: NumPy isn't installed.
     """
     from isthmus import _native
-    from isthmus.sim.native import native_machine, native_options, native_policy
+    from isthmus.sim.native import native_options, native_policy
 
     with packages_for("simulations", "pip install 'isthmus[sim]'"):
         from isthmus.sim.result import result_of
@@ -108,9 +108,9 @@ def check_setup(setup: Setup) -> None:
     Raises:
         UsageError: It is impossible; the message names the parameter.
     """
-    from isthmus.sim.native import native_machine, native_policy
+    from isthmus.sim.native import native_policy
 
-    native_machine(setup.machine).check()
+    native_machine(setup.machine)
     native_policy(setup.policy, setup.machine).check()
     if setup.policy.kind.migrates:
         _check_memory(setup)

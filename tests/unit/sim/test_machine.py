@@ -10,8 +10,9 @@ import pytest
 from pydantic import BaseModel
 
 from isthmus.errors import UsageError
+from isthmus.sim.machine import native_machine
 from isthmus.sim.machine_files import load_machine, machine_names
-from isthmus.sim.native import native_machine, native_policy
+from isthmus.sim.native import native_policy
 from isthmus.sim.policy import default_policy
 from isthmus.sim.quantities import Quantity
 from isthmus.sim.schema import main, schema_text
@@ -81,7 +82,7 @@ def test_the_papers_machine_is_table_1() -> None:
         ('bandwidth = "16 GB/s" ', "bandwidth = 16 ", "link.bandwidth: ", "16GB/s"),
         ('bandwidth = "16 GB/s" ', 'bandwidth = "0 GB/s" ', "nothing would ever", "32GB/s"),
         ("entries = 128", "entries = 0", "tlb.entries: ", "8"),
-        ('size = "16 KiB"', "size = 1000", "no whole number of sets", "docs/simulate.md"),
+        ('size = "16 KiB"', "size = 1000", "a whole number of sets", "docs/simulate.md"),
         ('handling = "each"', 'handling = "any"', "faults.handling: should be", "docs"),
         ("schema_version = 1", "schema_version = 2", "schema_version: ", "docs"),
         ("[cores]", "[cores", "is not TOML", "docs/simulate.md"),
@@ -155,9 +156,8 @@ def test_the_simulator_takes_every_number_that_is_read_or_says_what_it_can_be() 
     for section, part in sections_of(paper).items():
         for name, most in the_most(part).items():
             changed = paper.model_copy(update={section: part.model_copy(update={name: most})})
-            native = native_machine(changed)
             with contextlib.suppress(UsageError):
-                native.check()
+                native_machine(changed)
     policy = default_policy("ranges")
     for name, most in the_most(policy).items():
         assert native_policy(policy.model_copy(update={name: most}), paper) is not None

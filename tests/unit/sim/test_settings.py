@@ -44,7 +44,7 @@ def test_a_setting_is_changed_and_nothing_else(assignment: str, value: object) -
         ("policy.merge=maybe", "policy.merge can't be 'maybe'", "false, true"),
         ("options.local_memory=on", "can't be 'on'", "resident, migrates"),
         ("tlb.entries=0", "tlb.entries: ", "8"),
-        ("l1.size=1000", "no whole number of sets", "docs/simulate.md"),
+        ("l1.size=1000", "a whole number of sets", "docs/simulate.md"),
         ("policy.kind=tree", "no setting 'policy.kind'", "policy."),
         ("link.costs=1", "no setting 'link.costs'", "link."),
     ],

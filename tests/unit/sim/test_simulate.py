@@ -9,23 +9,16 @@ import pytest
 import isthmus
 from isthmus import _native
 from isthmus.errors import UsageError
-from isthmus.run.record import Record
-from isthmus.sim import machine as machines
 from isthmus.sim.library import Library
+from isthmus.sim.machine import link_costs, native_machine
 from isthmus.sim.machine_files import load_machine, machine_names
-from isthmus.sim.native import (
-    link_costs,
-    native_machine,
-    native_name,
-    native_options,
-    native_policy,
-)
+from isthmus.sim.native import native_name, native_options, native_policy
 from isthmus.sim.options import Options
 from isthmus.sim.paper.studies import PROGRAMS, make_point
 from isthmus.sim.policy import Kind, Policy, default_policy, policy_names
 from isthmus.sim.result import SimulationResult
 from isthmus.sim.running import open_source, run, workload_names
-from isthmus.sim.settings import Setup, with_settings
+from isthmus.sim.settings import Setup, settings, with_settings
 from isthmus.sim.timeline import new_timeline, timeline_text
 
 pytestmark = pytest.mark.native
@@ -42,43 +35,35 @@ def public(native: object) -> set[str]:
     return {name for name in found if not callable(getattr(native, name))}
 
 
-SECTIONS: dict[str, type[Record]] = {
-    "cores": machines.Cores,
-    "l1": machines.L1Cache,
-    "translation": machines.Tlb,
-    "network": machines.Network,
-    "partitions": machines.Partitions,
-    "gmmu": machines.Gmmu,
-    "link": machines.Link,
-    "faults": machines.Faults,
-}
-
-
-@pytest.mark.parametrize("section", SECTIONS)
-def test_every_parameter_of_the_simulator_can_be_set_and_every_setting_is_one(
-    section: str,
-) -> None:
-    model = SECTIONS[section]
-    # A counter's bytes become the policy's.
-    python_only = {"curve", "costs", "counter_bytes"}
-    ours = {native_name(model, field) for field in model.model_fields} - python_only
-    assert ours == public(getattr(_native.SimMachine(), section))
+def test_every_row_of_the_simulator_s_parameters_is_a_setting_and_the_other_way_round() -> None:
+    rows = {f"{row.group}.{row.name}" for row in _native.sim_parameters()}
+    others = {"link.curve", "faults.handling"}
+    ours = {name for name in settings() if not name.startswith(("policy.", "options."))}
+    assert ours == rows | others
 
 
 def test_the_papers_machine_is_the_simulators_default() -> None:
     ours, theirs = native_machine(load_machine("paper-gtx480")), _native.SimMachine()
-    for section in SECTIONS:
-        for name in public(getattr(ours, section)):
-            mine, default = (getattr(getattr(one, section), name) for one in (ours, theirs))
-            if name == "back_bytes_per_s":
-                assert default in {0, mine}  # 0: as to the GPU
-            else:
-                assert mine == default, f"{section}.{name}"
+    for row in _native.sim_parameters():
+        if row.name != "back_bandwidth":  # by default it is as to the GPU
+            assert ours.get(row) == theirs.get(row), f"{row.group}.{row.name}"
+    assert ours.handling == theirs.handling
+
+
+@pytest.mark.parametrize("row", _native.sim_parameters(), ids=lambda row: row.name)
+def test_every_parameter_arrives_in_the_simulator(row: _native.SimParameter) -> None:
+    name, paper = f"{row.group}.{row.name}", setup()
+    changed = 2 * native_machine(paper.machine).get(row) or 2
+    unit = {"bandwidth": "B/s", "frequency": "Hz", "duration": "ps"}.get(row.quantity, "")
+    text = "true" if row.quantity == "flag" else f"{changed}{unit}"
+    # With the paper's handling a fault costs its latency alone.
+    machine = with_settings(paper, {"faults.handling": "batch", name: text}).machine
+    assert native_machine(machine).get(row) == (1 if row.quantity == "flag" else changed)
 
 
 @pytest.mark.parametrize("name", machine_names())
 def test_every_machine_is_one_that_can_be(name: str) -> None:
-    native_machine(load_machine(name)).check()
+    native_machine(load_machine(name))
 
 
 def test_every_option_is_the_simulators_and_has_its_default() -> None:

@@ -14,7 +14,7 @@ std::uint32_t l1_sets(const ModelledMachine& machine) {
 }  // namespace
 
 Picoseconds unit_line_ps(const ModelledMachine& machine) {
-  const std::uint32_t lines = std::min(machine.cores.lines_per_cycle, machine.translation.ports);
+  const std::uint32_t lines = std::min(machine.cores.lines_per_cycle, machine.tlb.ports);
   return (cycle_ps(machine.cores.clock_hz) + lines - 1) / lines;
 }
 
@@ -22,7 +22,7 @@ Core::Core(const ModelledMachine& machine)
     : queue(machine.cores.max_warps),
       warps(machine.cores.max_warps),
       ctas(machine.cores.max_ctas),
-      tlb(machine.translation.entries, machine.translation.ways),
+      tlb(machine.tlb.entries, machine.tlb.ways),
       l1(l1_sets(machine), machine.l1.ways, true),
       misses(machine.l1.misses),
       waiters(std::size_t{machine.l1.misses} * machine.l1.merges),
@@ -49,14 +49,14 @@ Cores::Cores(const ModelledMachine& machine, Picoseconds lookahead_ps, const Add
       warps_per_core_(machine.cores.max_warps),
       l1_sets_(l1_sets(machine)),
       l1_sets_are_power_of_two_(l1_sets_ == 0 || std::has_single_bit(l1_sets_)),
-      stores_wait_(machine.faults.handling == FaultParameters::Handling::lanes),
+      stores_wait_(machine.faults.handling == Handling::lanes),
       issue_shift_(std::has_single_bit(machine.cores.issue_per_cycle)
                        ? static_cast<std::uint32_t>(std::countr_zero(machine.cores.issue_per_cycle))
                        : kNoShift),
-      walker_free_ps_(machine.translation.walkers, 0) {
+      walker_free_ps_(machine.tlb.walkers, 0) {
   cores_.assign(machine.cores.count, Core(machine));
-  if (machine.translation.shared_entries != 0) {
-    shared_tlb_.emplace_back(machine.translation.shared_entries, machine.translation.shared_ways);
+  if (machine.tlb.shared_entries != 0) {
+    shared_tlb_.emplace_back(machine.tlb.shared_entries, machine.tlb.shared_ways);
   }
 }
 

@@ -34,7 +34,7 @@ Picoseconds Cores::look_up_shared(std::uint64_t key, Picoseconds time_ps) {
   if (shared_tlb_.empty()) return walk(time_ps);
   Lookaside& tlb = shared_tlb_.front();
   ++result_.tlb.shared_accesses;
-  const Picoseconds looked_up = time_ps + machine_.translation.shared_cycles * cycle_ps_;
+  const Picoseconds looked_up = time_ps + machine_.tlb.shared_cycles * cycle_ps_;
   std::uint32_t entry = tlb.find(key);
   if (entry != Lookaside::kAbsent && tlb.ready_ps(entry) <= looked_up) return looked_up;
   ++result_.tlb.shared_misses;
@@ -46,7 +46,7 @@ Picoseconds Cores::look_up_shared(std::uint64_t key, Picoseconds time_ps) {
 }
 
 Picoseconds Cores::walk(Picoseconds time_ps) {
-  const Picoseconds takes = machine_.translation.walk_cycles * cycle_ps_;
+  const Picoseconds takes = machine_.tlb.walk_cycles * cycle_ps_;
   if (walker_free_ps_.empty()) return time_ps + takes;
   const auto first = std::ranges::min_element(walker_free_ps_);
   *first = std::max(*first, time_ps) + takes;

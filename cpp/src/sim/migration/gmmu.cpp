@@ -106,7 +106,7 @@ bool Gmmu::must_wait_for_entry(std::uint32_t buffer) const {
 // go on. A batch of faults evicts them.
 bool Gmmu::would_fill_memory(std::uint32_t page) const {
   if (pages_on_their_way_ == 0 || remote_only_ || evicts_within_batches()) return false;
-  if (machine_.faults.side_by_side()) return false;
+  if (side_by_side(machine_.faults.handling)) return false;
   if (page < on_their_way_.size() && on_their_way_[page] != 0) return false;
   return (pages_on_their_way_ + 1) * page_bytes() > memory_bytes_;
 }

@@ -123,7 +123,7 @@ private:
   /// True if a batch of faults may evict what it has just brought. What migrates in the background
   /// has no fault that waits for it.
   bool evicts_within_batches() const {
-    return machine_.faults.handling == FaultParameters::Handling::batch &&
+    return machine_.faults.handling == Handling::batch &&
            !migrates_in_background_ && eviction_ != nullptr && eviction_->takes_whole_pages();
   }
   /// True if more pages wait for migrations than fit.

@@ -12,8 +12,8 @@ void Gmmu::handle_fault(std::uint32_t migration) {
   const FaultParameters& faults = machine_.faults;
   const bool is_free = faults.latency_ps == 0 && faults.block_ps == 0 && faults.page_ps == 0 &&
                        faults.first_ps == 0 && faults.evict_ps == 0;
-  if (is_free || faults.side_by_side()) {
-    const bool by_lanes = faults.handling == FaultParameters::Handling::lanes;
+  if (is_free || side_by_side(faults.handling)) {
+    const bool by_lanes = faults.handling == Handling::lanes;
     migrations_[migration].handled_ps = now + faults.latency_ps + (by_lanes ? faults.fetch_ps : 0);
     return occupy_and_transfer(migration);
   }
@@ -51,7 +51,7 @@ void Gmmu::on_faults() {
 // batch hangs on the order of their arrival, which isn't known (benchmarks/sim/README.md).
 std::vector<std::uint32_t> Gmmu::take_batch(bool crowded) {
   const FaultParameters& faults = machine_.faults;
-  const bool one_by_one = faults.handling == FaultParameters::Handling::serial;
+  const bool one_by_one = faults.handling == Handling::serial;
   std::vector<std::uint32_t> batch;
   for (std::size_t left = one_by_one ? 1 : faults.batch_faults; left != 0 && !faults_.empty();) {
     const std::uint32_t migration = faults_.front();
@@ -114,9 +114,8 @@ Picoseconds Gmmu::driver_ps(std::uint32_t index, std::vector<std::uint64_t>& blo
   for (const pages::Span span : migration.transfers) {
     const std::uint64_t first = address + span.offset_bytes;
     const std::uint64_t last = first + span.length_bytes - 1;
-    num_pages += last / FaultParameters::kPageBytes - first / FaultParameters::kPageBytes + 1;
-    for (std::uint64_t block = first / FaultParameters::kBlockBytes;
-         block <= last / FaultParameters::kBlockBytes; ++block) {
+    num_pages += last / kPageBytes - first / kPageBytes + 1;
+    for (std::uint64_t block = first / kBlockBytes; block <= last / kBlockBytes; ++block) {
       if (std::ranges::find(blocks, block) == blocks.end()) blocks.push_back(block);
     }
   }

@@ -108,15 +108,14 @@ std::uint64_t Gmmu::cpu_request(std::uint64_t address, std::uint64_t size_bytes)
 void Gmmu::count_returned(std::uint64_t address, std::uint64_t size_bytes,
                           std::uint64_t& last_block) {
   if (size_bytes == 0) return;
-  const std::uint64_t first = address / FaultParameters::kBlockBytes;
-  const std::uint64_t last = (address + size_bytes - 1) / FaultParameters::kBlockBytes;
+  const std::uint64_t first = address / kBlockBytes;
+  const std::uint64_t last = (address + size_bytes - 1) / kBlockBytes;
   result_.returned_blocks += last - first + (first == last_block ? 0 : 1);
   last_block = last;
-  constexpr std::uint64_t block_bytes = FaultParameters::kBlockBytes;
+  constexpr std::uint64_t block_bytes = kBlockBytes;
   result_.returned_faults += size_bytes / block_bytes * faults_in_block(block_bytes) +
                              faults_in_block(size_bytes % block_bytes);
-  result_.returned_pages +=
-      (size_bytes + FaultParameters::kPageBytes - 1) / FaultParameters::kPageBytes;
+  result_.returned_pages += (size_bytes + kPageBytes - 1) / kPageBytes;
 }
 
 std::uint32_t Gmmu::take_page_back(std::uint64_t address) {

@@ -6,8 +6,6 @@
 namespace isthmus::sim {
 namespace {
 
-constexpr std::uint64_t kPageBytes = FaultParameters::kPageBytes;
-
 /// What the link could carry while the driver begins to prefetch an allocation.
 std::uint64_t call_bytes(const ModelledMachine& machine) {
   const Wide begin_ps = machine.faults.prefetch_ps + machine.faults.prefetch_block_ps;
@@ -82,8 +80,7 @@ void HintedMemory::begin_launch(std::uint32_t launch, Picoseconds time_ps) {
 // False if there is no room.
 bool HintedMemory::bring(std::uint64_t address, std::uint32_t size_bytes) {
   const FaultParameters& faults = machine_.faults;
-  const std::uint64_t blocks = (address + size_bytes - 1) / FaultParameters::kBlockBytes -
-                               address / FaultParameters::kBlockBytes + 1;
+  const std::uint64_t blocks = (address + size_bytes - 1) / kBlockBytes - address / kBlockBytes + 1;
   const Picoseconds start = driver_ps_ + blocks * faults.prefetch_block_ps;
   const auto brought = gmmu_.bring(address, size_bytes, start);
   if (!brought) return false;

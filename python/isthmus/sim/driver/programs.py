@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import median
 from threading import Event
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from isthmus.run.model import Run
 from isthmus.run.programs import PROGRAMS, SEED, UNIT, USUAL_UNIT_BYTES, WAY, Program
 from isthmus.run.result import Result, Status
 from isthmus.sim.library import Library
-from isthmus.sim.machine import Cores, Handling, ModelledMachine
+from isthmus.sim.machine import Handling, ModelledMachine
 from isthmus.sim.policy import Kind, default_policy
 from isthmus.sim.running import run as run_simulation
 from isthmus.sim.settings import Setup
@@ -82,7 +82,7 @@ class _PagedKernels:
     warps_of: Mapping[str, int]
     loads: float
 
-    def on(self, cores: Cores, program: Program) -> Cores:
+    def on(self, cores: Any, program: Program) -> Any:  # noqa: ANN401 - a group of parameters
         """Give the cores as a program's kernels have them."""
         warps = self.warps_of.get(program.workload, self.warps)
         return cores.model_copy(
@@ -251,7 +251,8 @@ class Simulation:
         steps = self.recording.replay().program.launches[0].before
         sizes = [step.size_bytes for step in steps if step.kind == "upload"]
         blocks = sum(-(-size // _BLOCK_BYTES) for size in sizes)
-        return len(sizes) * machine.faults.prefetch + blocks * machine.faults.prefetch_block
+        costs = machine.faults
+        return int(len(sizes) * costs.prefetch + blocks * costs.prefetch_block)
 
     def fit(
         self, resident: ProgramPoint, machine: ModelledMachine
