@@ -1,14 +1,12 @@
 // Device memory as a tensor that other libraries can take over by DLPack.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
 
 #include <isthmus/errors.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,45 +45,22 @@ std::vector<std::size_t> checked_shape(const nb::sequence& lengths, std::uint8_t
   return shape;
 }
 
-/// Throws      UsageError unless there is a stride for each dimension.
-std::vector<std::int64_t> checked_strides(const nb::sequence& given, std::size_t num_dimensions) {
-  std::vector<std::int64_t> strides;
-  for (const nb::handle item : given) {
-    std::int64_t stride = 0;
-    if (!nb::try_cast(item, stride)) break;
-    strides.push_back(stride);
-  }
-  if (strides.size() != num_dimensions || nb::len(given) != num_dimensions)
-    throw isthmus::UsageError("a tensor needs a stride for each of its " +
-                              std::to_string(num_dimensions) + " dimensions");
-  return strides;
-}
-
 DeviceTensor device_tensor(std::uintptr_t pointer, const nb::sequence& lengths,
                            std::uint8_t type_code, std::uint8_t item_bits, int device,
-                           nb::handle owner, const std::optional<nb::sequence>& strides) {
+                           nb::handle owner) {
   const std::vector<std::size_t> shape = checked_shape(lengths, item_bits);
-  std::vector<std::int64_t> steps;
-  if (strides) steps = checked_strides(*strides, shape.size());
   const nb::dlpack::dtype type{type_code, item_bits, 1};
-  return {reinterpret_cast<void*>(pointer),
-          shape.size(),
-          shape.data(),
-          owner,
-          steps.empty() ? nullptr : steps.data(),
-          type,
-          nb::device::cuda::value,
-          device};
+  return {reinterpret_cast<void*>(pointer), shape.size(), shape.data(), owner, nullptr, type,
+          nb::device::cuda::value,          device};
 }
 
 }  // namespace
 
 void bind_device_tensor(nb::module_& m) {
   m.def("device_tensor", &device_tensor, "pointer"_a, "shape"_a, "type_code"_a, "item_bits"_a,
-        "device"_a, "owner"_a, "strides"_a = nb::none(),
+        "device"_a, "owner"_a,
         nb::sig("def device_tensor(pointer: int, shape: Sequence[int], type_code: int, item_bits: "
-                "int, device: int, owner: object, strides: Sequence[int] | None = None) -> object"),
+                "int, device: int, owner: object) -> object"),
         "Wrap device memory in a tensor with __dlpack__(), which keeps `owner` alive. Type codes "
-        "are DLPack's; strides are in items, None is C order. UsageError: no tensor can have that "
-        "shape, or those strides.");
+        "are DLPack's. UsageError: no tensor can have that shape.");
 }

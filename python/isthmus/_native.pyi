@@ -172,9 +172,9 @@ def pointer_device(driver: Driver, pointer: int) -> int | None:
     The device whose memory is at an address; None if CUDA doesn't know the address.
     """
 
-def device_tensor(pointer: int, shape: Sequence[int], type_code: int, item_bits: int, device: int, owner: object, strides: Sequence[int] | None = None) -> object:
+def device_tensor(pointer: int, shape: Sequence[int], type_code: int, item_bits: int, device: int, owner: object) -> object:
     """
-    Wrap device memory in a tensor with __dlpack__(), which keeps `owner` alive. Type codes are DLPack's; strides are in items, None is C order. UsageError: no tensor can have that shape, or those strides.
+    Wrap device memory in a tensor with __dlpack__(), which keeps `owner` alive. Type codes are DLPack's. UsageError: no tensor can have that shape.
     """
 
 def free_tensor(exported: object) -> None:

@@ -41,6 +41,12 @@ Context Context::retain(const Driver& driver, int ordinal) {
   return Context(std::make_shared<const State>(driver, ordinal));
 }
 
+bool Context::is_foreign_current() const {
+  CUcontext current = nullptr;
+  driver().call(symbol::ctx_get_current)(&current);
+  return current != nullptr && current != handle();
+}
+
 std::size_t Context::free_memory_bytes() const {
   const CurrentContext current(*this);
   std::size_t free_bytes = 0;

@@ -54,6 +54,10 @@ public:
   /// freed here.
   bool in_own_process() const noexcept { return state_->primary.in_own_process(); }
 
+  /// True if the current context is another one, which the program made itself. An event of this
+  /// one can't mark a place in that one's streams.
+  bool is_foreign_current() const;
+
   /// Bytes of device memory that are free now, on the whole device.
   std::size_t free_memory_bytes() const;
 

@@ -50,14 +50,6 @@ void try_driver(const Task& task, Plan& plan) {
   plan.predicted_seconds = plan.device->seconds(plan.path, task.crossing);
 }
 
-/// True if the current context is one that the program made itself. An event of the primary context
-/// can't mark a place in such a context's streams.
-bool is_foreign_context(const Driver& driver, const Context& own) {
-  CUcontext current = nullptr;
-  driver.call(symbol::ctx_get_current)(&current);
-  return current != nullptr && current != own.handle();
-}
-
 /// True for a copy from one GPU's own memory to another's.
 bool is_between_devices(const Task& task) {
   return task.target.kind == MemoryKind::device && task.source.kind == MemoryKind::device &&
@@ -184,8 +176,7 @@ Return Chooser::when_to_return(const Task& task, const Request& request) const {
   const bool is_read_late = request.when == Return::source_free &&
                             task.ends.source_kind == MemoryKind::pinned &&
                             task.ends.is_ordered_by_driver();
-  if (task.device < 0 || is_read_late ||
-      is_foreign_context(driver_, devices_.at(task.device).context()))
+  if (task.device < 0 || is_read_late || devices_.at(task.device).context().is_foreign_current())
     return Return::complete;
   return request.when;
 }

@@ -80,13 +80,6 @@ bool keeps_caller_busy(const PlannedCopies& planned) {
          plan.ends.size_bytes >= kMinBesideBytes;
 }
 
-/// An event of the primary context can't mark a place in the streams of another one.
-bool is_primary_current(const Driver& driver, const DevicePaths& device) {
-  CUcontext current = nullptr;
-  driver.call(symbol::ctx_get_current)(&current);
-  return current == device.context().handle();
-}
-
 }  // namespace
 
 /// Copies of 0 bytes and repeated ones are left out.
@@ -159,7 +152,7 @@ std::vector<bool> ManyCopies::begin_beside(std::span<const PlannedCopies> planne
     const auto& [plan, request] = planned[i];
     if (!keeps_caller_busy(planned[i]) || plan.device == first->plan.device) continue;
     const auto context = devices_.context_for(plan.device, request.stream);
-    if (!is_primary_current(driver_, *plan.device)) continue;
+    if (plan.device->context().is_foreign_current()) continue;
     Pending pending = carriers_.begin_beside(plan, request);
     is_begun[i] = pending != nullptr;
     if (is_begun[i]) begun.push_back(std::move(pending));

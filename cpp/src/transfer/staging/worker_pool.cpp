@@ -177,7 +177,7 @@ void StagingRing::WorkerPool::copy(const std::shared_ptr<SharedCopy>& shared, in
                                    std::size_t piece_bytes, CUstream stream) {
   StagingJob& job = shared->job;
   const ScopedRelaxedCapture relaxed(context.driver());
-  const bool foreign = is_foreign_context();
+  const bool foreign = context.is_foreign_current();
   if (foreign) {
     // An event of one context can't mark a place in a stream of another.
     wait_for_work(context.driver(), stream);
@@ -193,13 +193,6 @@ void StagingRing::WorkerPool::copy(const std::shared_ptr<SharedCopy>& shared, in
   if (!job.completes) slots_->leave_under_way(job, stream);
   drop_unusable_slots();
   job.rethrow();
-}
-
-/// True if the current context is one that the program made itself.
-bool StagingRing::WorkerPool::is_foreign_context() const {
-  CUcontext found = nullptr;
-  context.driver().call(symbol::ctx_get_current)(&found);
-  return found != nullptr && found != context.handle();
 }
 
 /// The event that a copy begins after, or null if it may begin at once. The legacy default stream

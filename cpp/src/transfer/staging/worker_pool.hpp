@@ -130,7 +130,6 @@ private:
   int start_workers(int num_threads);
   void make_slots();
   const Event* begin_of(CUstream stream);
-  bool is_foreign_context() const;
   void choose_helpers(SharedCopy& shared, std::size_t num_helpers) const;
   void post(const std::shared_ptr<SharedCopy>& shared) noexcept;
   bool rests(const StagingJob& job) const noexcept;
