@@ -45,6 +45,8 @@ def test_without_a_name_it_lists_the_experiments(invoke: Invoke) -> None:
         ("gdrcopy --from /no/such.json", "there is no run", "isthmus runs list"),
         ("gdrcopy --from last --quick", "--quick is for measuring", "leave one"),
         ("gdrcopy --from last --sizes 4", "--sizes is for measuring", "leave one"),
+        ("gdrcopy --from last --all-sizes", "--all-sizes is for measuring", "leave one"),
+        ("gdrcopy --quick --all-sizes", "--quick and --all-sizes", "leave one"),
         ("gdrcopy --sizes 0", "size '0'", "smallest size is 1"),
         ("gdrcopy --budget 0", "--budget 0", "--budget 60"),
         ("gdrcopy -o /no/such/folder/x.md", "there is no folder", "mkdir -p"),

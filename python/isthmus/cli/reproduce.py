@@ -63,6 +63,10 @@ _SizesOption = Annotated[
         help="Sizes to measure, such as 160MiB,320MiB or 4..1GiB.  [default: some of theirs]",
     ),
 ]
+_AllSizesOption = Annotated[
+    bool,
+    typer.Option("--all-sizes", help="Measure all of their sizes; takes longer in proportion."),
+]
 _FormatOption = Annotated[PageFormat, typer.Option("--format", help="The output's format.")]
 _OutputOption = Annotated[
     Path | None,
@@ -148,6 +152,7 @@ def _command(experiment: Experiment) -> Callable[..., None]:
         from_run: _FromOption = None,
         quick: _QuickOption = False,
         sizes: _SizesOption = None,
+        all_sizes: _AllSizesOption = False,
         device: DeviceOption = None,
         budget: BudgetOption = None,
         plots: _PlotsOption = None,
@@ -166,6 +171,7 @@ def _command(experiment: Experiment) -> Callable[..., None]:
             from_run=from_run,
             quick=quick,
             sizes=sizes,
+            all_sizes=all_sizes,
             device=device,
             budget_s=budget,
             plots=plots,

@@ -16,7 +16,7 @@ from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import draws_characters
 from isthmus.errors import Error, UsageError
 from isthmus.report.format import PageFormat, page_format_of_file
-from isthmus.reproduce.publication import read_publication
+from isthmus.reproduce.publication import Publication, read_publication
 from isthmus.reproduce.side_by_side import Reproduced, page_of, reproduced
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def obtain(experiment: "Experiment", wish: "Wish", *, started_s: float = STARTED
         started_s: When its promised time began, by `time.monotonic`.
     """
     publication = read_publication(experiment.name)
-    run = _measured(experiment, wish, started_s) if wish.from_run is None else _read(wish.from_run)
+    run = _measured(experiment, publication, wish, started_s) if wish.from_run is None else _read(wish.from_run)
     known = {result.test for result in run.results}
     if wish.from_run is not None and not known.intersection(experiment.tests):
         raise UsageError(
@@ -97,7 +97,9 @@ def _read(named: str) -> "Run":
     return read_run(named)
 
 
-def _measured(experiment: "Experiment", wish: "Wish", started_s: float) -> "Run":
+def _measured(
+    experiment: "Experiment", publication: Publication, wish: "Wish", started_s: float
+) -> "Run":
     from isthmus.bench.request import Request
     from isthmus.bench.selection import select_tests
 
@@ -105,7 +107,13 @@ def _measured(experiment: "Experiment", wish: "Wish", started_s: float) -> "Run"
         emulated = surroundings.session.emulated
         largest_bytes = surroundings.limits().largest_bytes
         sizes = experiment.sizes_within(largest_bytes, emulated=emulated, quick=wish.quick)
-        budget_s = wish.budget_s or experiment.budget_s(emulated=emulated, quick=wish.quick)
+        budget_s = experiment.budget_s(emulated=emulated, quick=wish.quick)
+        if wish.all_sizes:
+            published = (figure.bytes for figure in publication.figures())
+            every = experiment.all_sizes(published, largest_bytes)
+            budget_s *= max(len(every) / len(sizes or every), 1)
+            sizes = every
+        budget_s = wish.budget_s or round(budget_s)
         say(f"reproducing {experiment.name}: at most {budget_s:g} s")
         return replace(request, sizes=wish.sizes or sizes, budget_s=budget_s)
 

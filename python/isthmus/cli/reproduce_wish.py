@@ -20,6 +20,7 @@ class Wish:
         from_run: A run to lay out; None measures.
         quick: Fewer sizes.
         sizes: In bytes, ascending; None for the experiment's.
+        all_sizes: Every published one instead.
         device: As typed; None for the default.
         budget_s: The most seconds; None for the experiment's.
         plots: The folder for pictures; None to draw nothing.
@@ -30,6 +31,7 @@ class Wish:
     from_run: str | None
     quick: bool
     sizes: Sequence[int] | None
+    all_sizes: bool
     device: str | None
     budget_s: float | None
     plots: Path | None
@@ -46,13 +48,15 @@ def wish_of(
     plots: Path | None,
     no_save: bool,
     sizes: str | None = None,
+    all_sizes: bool = False,
     budget_s: float | None = None,
 ) -> Wish:
     """
     Read the options, and refuse impossible ones before anything runs.
 
     Raises:
-        UsageError: A size or a time is invalid, or options of measuring are given with --from.
+        UsageError: A size or a time is invalid, options of measuring are given with --from, or
+            sizes are given in two ways.
         Unavailable: The packages that draw pictures aren't installed.
         WriteError: The folder of pictures can't be created.
     """
@@ -62,6 +66,7 @@ def wish_of(
     measuring = {
         "--quick": quick,
         "--sizes": sizes is not None,
+        "--all-sizes": all_sizes,
         "--device": device is not None,
         "--budget": budget_s is not None,
         "--no-save": no_save,
@@ -72,6 +77,9 @@ def wish_of(
             f"--from measures nothing, and {given[0]} is for measuring",
             hint="leave one of them out",
         )
+    ways = [option for option in ("--quick", "--sizes", "--all-sizes") if measuring[option]]
+    if all_sizes and len(ways) > 1:
+        raise UsageError(f"{ways[0]} and --all-sizes", hint="leave one of them out")
     if plots is not None:
         from isthmus.files.folder import make_folder
         from isthmus.report.pictures.drawing import check_pictures
@@ -82,6 +90,7 @@ def wish_of(
         from_run=from_run,
         quick=quick,
         sizes=None if sizes is None else parse_sizes(sizes),
+        all_sizes=all_sizes,
         device=device,
         budget_s=checked_budget(budget_s),
         plots=plots,

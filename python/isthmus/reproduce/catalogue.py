@@ -1,6 +1,6 @@
 """The experiments, and what measures them again here."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 _KIB, _MIB = 1 << 10, 1 << 20
@@ -58,6 +58,11 @@ class Experiment:
         wanted = self.quick_sizes if quick else self.short_sizes if emulated else self.sizes
         return [size for size in wanted or () if size <= largest_bytes] or None
 
+    def all_sizes(self, published: Iterable[int | None], largest_bytes: int) -> tuple[int, ...]:
+        """List its sizes and all published ones, in bytes, ascending, as far as they fit."""
+        every = {size for size in (*published, *(self.sizes or ())) if size}
+        return tuple(sorted(size for size in every if size <= largest_bytes))
+
 
 QUICK_SECONDS = 10.0
 
@@ -73,7 +78,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     ),
     Experiment(
         name="caffe-break-even",
-        about="allocating, freeing, copying, and when pinning pays off (GTX 280, 2009)",
+        about="allocating, freeing, copying, and when pinning pays off (GTX 280)",
         tests=(
             "alloc_malloc",
             "alloc_cuda_malloc_host",
@@ -85,10 +90,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             "host_memory_life",
         ),
         sizes=(
-            *(4, 256, 4 * _KIB, 64 * _KIB, 512 * _KIB, _MIB, 4 * _MIB, 8 * _MIB, 16 * _MIB),
-            *(32 * _MIB, 64 * _MIB, 128 * _MIB, 256 * _MIB, 512 * _MIB),
+            *(4, 256, 2 * _KIB, 4 * _KIB, 8 * _KIB, 64 * _KIB, 512 * _KIB, _MIB, 4 * _MIB),
+            *(8 * _MIB, 16 * _MIB, 32 * _MIB, 64 * _MIB, 128 * _MIB, 256 * _MIB, 512 * _MIB),
         ),
-        short_sizes=(4, 256, 64 * _KIB, 512 * _KIB, _MIB, 4 * _MIB, 16 * _MIB, 64 * _MIB),
+        short_sizes=(4, 256, 2 * _KIB, 4 * _KIB, 64 * _KIB, _MIB, 4 * _MIB, 16 * _MIB, 64 * _MIB),
         quick_sizes=(4, 256, 512 * _KIB, _MIB, 16 * _MIB, 64 * _MIB),
         seconds=(60.0, 25.0),
     ),
@@ -104,9 +109,14 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         name="d2h-overhead",
         about="the cost of bringing 4 B back after a kernel: 0bench, 1bench, 2bench (RTX 5090)",
-        tests=("kernel_then_copy_cpu_clock", "kernel_then_copy_gpu_clock", "copy_kernel_copy"),
-        sizes=(4,),
-        short_sizes=(4,),
+        tests=(
+            "kernel_then_copy_cpu_clock",
+            "kernel_then_copy_gpu_clock",
+            "copy_kernel_copy",
+            "device_to_host_overlap_double_buffering",
+        ),
+        sizes=(4, 4 * _KIB, 64 * _KIB, _MIB, 16 * _MIB),
+        short_sizes=(4, 4 * _KIB, 64 * _KIB),
         quick_sizes=(4,),
         seconds=(20.0, 20.0),
     ),

@@ -31,6 +31,8 @@ def ours_cell(pair: Pair) -> str:
     if ours.words is not None:
         return ours.words
     text = number(ours.low, unit) if ours.low == ours.high else _range(ours.low, ours.high, unit)
+    if ours.spread:
+        text += f" ({_range(*ours.spread, unit)})"
     return f"{text}{' *' if ours.between else ''}{' or less' if ours.at_most else ''}"
 
 

@@ -26,6 +26,7 @@ class Number:
         between: The two measured sizes that it is between, if its own wasn't measured.
         at_most: The true number may be lower: it is the smallest size that was measured.
         words: Words instead of the number, such as "never, up to 64 MiB".
+        spread: The least and the most of its runs; None if theirs don't show them.
     """
 
     low: float
@@ -33,6 +34,7 @@ class Number:
     between: tuple[int, int] | None = None
     at_most: bool = False
     words: str | None = None
+    spread: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +76,7 @@ class Pair:
 
 def pairs_of(publication: Publication, run: Run) -> list[Pair]:
     """
-    Put ours beside each published figure.
+    Put ours beside each published figure; behind them, ours at sizes that theirs lack.
 
     A number between two sizes that were measured stands beside a single figure, not beside one of a
     series, which has others.
@@ -87,7 +89,21 @@ def pairs_of(publication: Publication, run: Run) -> list[Pair]:
     return [
         *(_pair(figure, run.results, exactly=True) for figure in in_series),
         *(_pair(figure, run.results, exactly=False) for figure in publication.figure),
+        *_ours_alone(publication.figures(), run.results),
     ]
+
+
+def _ours_alone(figures: Sequence[Figure], results: Sequence[Result]) -> Iterable[Pair]:
+    """Give ours at sizes that were measured and not published, once for each test and metric."""
+    shown = {(figure.table, str(figure.ours), figure.bytes) for figure in figures}
+    nothing: dict[str, object] = dict.fromkeys(("value", "min", "max", "low", "high", "said"))
+    for figure in figures:
+        for size in _by_size(_matching(results, figure.ours)) if figure.other_sizes else ():
+            name = (figure.table, str(figure.ours), size)
+            if name not in shown:
+                shown.add(name)
+                alone = figure.model_copy(update=nothing | {"bytes": size})
+                yield _pair(alone, results, exactly=True)
 
 
 def _pair(figure: Figure, results: Sequence[Result], *, exactly: bool) -> Pair:
@@ -95,7 +111,7 @@ def _pair(figure: Figure, results: Sequence[Result], *, exactly: bool) -> Pair:
     if figure.over is not None:
         number = _ratio(figure, found, _matching(results, figure.over))
     elif figure.bytes is not None:
-        number = _at_size(figure.bytes, found, exactly=exactly)
+        number = _at_size(figure, figure.bytes, found, exactly=exactly)
     else:
         number = _derived(found)
     why_not = "" if number is not None else _why_not(figure, results, found)
@@ -127,10 +143,14 @@ def _by_size(results: Iterable[Result]) -> dict[int, float]:
     return {result.bytes: result.median for result in results if result.median}
 
 
-def _at_size(size: int, found: Sequence[Result], *, exactly: bool) -> Number | None:
+def _at_size(
+    figure: Figure, size: int, found: Sequence[Result], *, exactly: bool
+) -> Number | None:
     values = _by_size(found)
     if size in values:
-        return Number(low=values[size], high=values[size])
+        runs = [result for result in found if result.bytes == size and result.median][-1]
+        ends = (runs.min, runs.max) if figure.ours.spread and runs.min and runs.max else None
+        return Number(low=values[size], high=values[size], spread=ends)
     if exactly:
         return None
     below = max((other for other in values if other < size), default=None)
@@ -148,10 +168,14 @@ def _between(size: int, low: tuple[int, float], high: tuple[int, float]) -> floa
 
 
 def _ratio(figure: Figure, upper: Sequence[Result], lower: Sequence[Result]) -> Number | None:
-    least, most = figure.from_bytes or 0, figure.to_bytes or math.inf
+    least = figure.bytes or figure.from_bytes or 0
+    most = figure.bytes or figure.to_bytes or math.inf
+    lower_bytes = figure.over.bytes if figure.over else None
     above, below = _by_size(upper), _by_size(lower)
     ratios = {
-        size: above[size] / below[size] for size in above if size in below and least <= size <= most
+        size: above[size] / below[lower_bytes or size]
+        for size in above
+        if (lower_bytes or size) in below and least <= size <= most
     }
     if not ratios:
         return None

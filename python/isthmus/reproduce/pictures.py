@@ -46,7 +46,7 @@ def chart_of(one: Reproduced) -> "alt.TopLevelMixin | None":
         f"{one.publication.name}: theirs and ours",
         subtitle=[
             f"ours: {emulated}{machine.device.name}, run {one.run.run.id}",
-            f"theirs: {source.hardware}, {source.year}",
+            f"theirs: {source.hardware}{f', {source.year}' if source.year else ''}",
         ],
         anchor="start",
     )

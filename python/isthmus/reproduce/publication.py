@@ -1,14 +1,16 @@
 """The published figures that are shipped: one TOML file for each experiment."""
 
 import tomllib
+from collections.abc import Iterator
 from importlib import resources
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, PositiveFloat, PositiveInt
+from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
 from isthmus.run.record import Integer, Record
 
 Unit = Literal["B/s", "s", "B", "1"]
+_PARTS = ("ours", "over")
 
 
 class Source(Record):
@@ -19,7 +21,8 @@ class Source(Record):
     title_in_english: str | None = None
     """Null if it is English."""
     author: str
-    year: PositiveInt
+    year: PositiveInt | None = None
+    """Null if the source doesn't say."""
     hardware: str
     """As the source names it."""
     address: str | None = None
@@ -37,6 +40,10 @@ class Ours(Record):
     """For a test that chooses a NUMA node."""
     statistic: Literal["median", "mean"] = "median"
     """The mean where the source gives a mean."""
+    bytes: PositiveInt | None = None
+    """The size of a ratio's lower part, if it isn't the figure's."""
+    spread: bool = False
+    """Also show the least and the most of the runs, as the source does."""
 
 
 class Figure(Record):
@@ -69,6 +76,13 @@ class Figure(Record):
     ours: Ours
     over: Ours | None = None
     """The number is a ratio; this is its lower part."""
+    other_sizes: bool = False
+    """Also show ours at every other size that was measured."""
+
+    @property
+    def published(self) -> bool:
+        """Whether the source says anything about it: a row of ours alone has nothing beside it."""
+        return (self.value, self.low, self.high, self.said) != (None,) * 4
 
     def scaled(self, number: float | None) -> float | None:
         """Give a published number in B/s, seconds or bytes, or as a ratio."""
@@ -98,6 +112,7 @@ class Series(Record):
                 value=value,
                 value_scale=self.value_scale,
                 ours=self.ours,
+                other_sizes=True,
             )
             for size, value in self.points
         ]
@@ -110,6 +125,25 @@ class Publication(Record):
     source: Source
     series: list[Series] = Field(default_factory=list)
     figure: list[Figure] = Field(default_factory=list)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_tables(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """Give each figure of a [[table]] what the table says once; `ours` and `over` by parts."""
+        rest = {name: value for name, value in data.items() if name != "table"}
+        return rest | {"figure": [*_in_tables(data.get("table", [])), *data.get("figure", [])]}
+
+    def figures(self) -> list[Figure]:
+        """Give every figure, also those of series."""
+        return [*(one for series in self.series for one in series.figures()), *self.figure]
+
+
+def _in_tables(tables: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for table in tables:
+        shared = {name: value for name, value in table.items() if name != "figures"}
+        for one in table["figures"]:
+            parts = {name: shared[name] | one.get(name, {}) for name in _PARTS if name in shared}
+            yield shared | one | parts
 
 
 def read_publication(name: str) -> Publication:

@@ -58,8 +58,9 @@ def page_of(one: Reproduced, *, pictures: bool) -> Page:
     """
     shown = [pair for pair in one.pairs if pair.ours is not None or not _of_series(pair, one)]
     names = dict.fromkeys(pair.figure.table for pair in shown)
+    by_name = {name: [pair for pair in shown if pair.figure.table == name] for name in names}
     tables = [
-        *(_table(name, [p for p in shown if p.figure.table == name], pictures) for name in names),
+        *(table for name, pairs in by_name.items() for table in _tables(name, pairs, pictures)),
         _all_sizes(one),
         *(_bars(one) if pictures else ()),
     ]
@@ -76,17 +77,35 @@ def source_lines(publication: Publication) -> list[str]:
     """Say whose figures stand beside ours, and where they were measured."""
     source = publication.source
     address = f", {source.address}" if source.address else ""
+    year = f", {source.year}" if source.year else ""
     author = "" if source.author == "not named" else f"{source.author}: "
     # The original's characters may be two columns wide.
     title = source.title_in_english or source.title
     return [
-        f"theirs  {author}{title}, {source.year}{address}",
+        f"theirs  {author}{title}{year}{address}",
         f"on      {source.hardware}",
     ]
 
 
 def _of_series(pair: Pair, one: Reproduced) -> bool:
     return any(pair.figure.quantity == series.quantity for series in one.publication.series)
+
+
+def _tables(title: str, pairs: Sequence[Pair], pictures: bool) -> Iterable[Table]:
+    theirs = [pair for pair in pairs if pair.figure.published]
+    if theirs:
+        yield _table(title, theirs, pictures)
+    alone = [pair for pair in pairs if pair not in theirs]
+    if alone:
+        yield Table(
+            title=f"{title}: ours at other sizes",
+            heads=("", "size", "ours"),
+            rows=tuple(
+                (pair.figure.quantity, format_size(pair.figure.bytes or 0), ours_cell(pair))
+                for pair in alone
+            ),
+            num_text_columns=2,
+        )
 
 
 def _table(title: str, pairs: Sequence[Pair], pictures: bool) -> Table:
@@ -129,7 +148,11 @@ def _spread(rates: Sequence[float]) -> str:
 
 
 def _pairs(one: Reproduced, series: Series) -> list[Pair]:
-    return [pair for pair in one.pairs if pair.figure.quantity == series.quantity]
+    return [
+        pair
+        for pair in one.pairs
+        if pair.figure.quantity == series.quantity and pair.figure.published
+    ]
 
 
 def _bars(one: Reproduced) -> list[Table]:
@@ -177,16 +200,17 @@ def _bars_table(name: str, every: Iterable[Series], one: Reproduced) -> Table | 
 
 
 def _foot(one: Reproduced) -> Iterable[str]:
-    num_found, num_all = len(one.found), len(one.pairs)
+    theirs = [pair for pair in one.pairs if pair.figure.published]
+    num_found, num_all = sum(pair.ours is not None for pair in theirs), len(theirs)
     if any(pair.ours and pair.ours.between for pair in one.pairs):
         yield _BETWEEN
-    if any(pair.ours and pair.figure.value is None for pair in one.pairs):
+    if any(pair.ours and (pair.figure.low or pair.figure.high) for pair in one.pairs):
         yield _RANGES
     yield from (f"note: {note}" for note in one.publication.source.notes)
     if num_found < num_all:
         yield (
             f"{num_found} of their {counted(num_all, 'figure')} stand beside ours; "
-            "`--sizes` measures others, and `--format json` has all"
+            "`--all-sizes` measures all of theirs, and `--format json` has all"
         )
 
 

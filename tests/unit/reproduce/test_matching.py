@@ -78,7 +78,8 @@ def test_a_series_is_compared_at_its_own_sizes_only() -> None:
     publication = Publication(name="one", source=SOURCE, series=[series])
     results = [result(1, 1.0), result(4, 3.0)]
     found = pairs_of(publication, runs.run().model_copy(update={"results": results}))
-    assert [one.ours.low if one.ours else None for one in found] == [None, 3.0]
+    theirs = [one for one in found if one.figure.published]
+    assert [one.ours.low if one.ours else None for one in theirs] == [None, 3.0]
 
 
 @pytest.mark.parametrize(
@@ -146,3 +147,47 @@ def test_what_is_derived_has_the_reason_of_what_it_would_be_derived_from() -> No
     late = result(KIB, 0.0, status=Status.WAIVED, median=None, reason="no time left")
     derived = Ours(test=OURS.test, metric="break_even_one_way")
     assert pair(figure(unit="B", value=16, ours=derived), late).why_not == "no time left"
+
+
+def alone(one: Figure, *results: Result) -> list[tuple[int | None, bool, float]]:
+    publication = Publication(name="one", source=SOURCE, figure=[one])
+    found = pairs_of(publication, runs.run().model_copy(update={"results": list(results)}))
+    return [(p.figure.bytes, p.figure.published, p.ours.low) for p in found if p.ours]
+
+
+def test_sizes_that_theirs_lack_are_shown_behind_theirs_as_ours_alone() -> None:
+    results = [result(KIB, 1.0), result(2 * KIB, 2.0), result(4 * KIB, 4.0)]
+    others = alone(figure(bytes=KIB, value=1, min=1, max=1, other_sizes=True), *results)
+    assert others == [(KIB, True, 1.0), (2 * KIB, False, 2.0), (4 * KIB, False, 4.0)]
+    assert alone(figure(bytes=KIB, value=1), *results) == others[:1]
+
+
+def test_sizes_that_a_series_lacks_are_shown_too() -> None:
+    series = Series(table="T", quantity="Q", unit="s", ours=OURS, points=[(KIB, 1.0)])
+    publication = Publication(name="one", source=SOURCE, series=[series])
+    run = runs.run().model_copy(update={"results": [result(3 * KIB, 3.0)]})
+    assert [one.figure.bytes for one in pairs_of(publication, run) if one.ours] == [3 * KIB]
+
+
+def test_the_least_and_the_most_of_our_runs_stand_beside_theirs() -> None:
+    spread = OURS.model_copy(update={"spread": True})
+    ends = {"min": 2.0, "max": 5.0}
+    found = pair(figure(bytes=KIB, value=1, ours=spread), result(KIB, 3.0, **ends))
+    assert found.ours is not None
+    assert (found.ours.low, found.ours.high, found.ours.spread) == (3.0, 3.0, (2.0, 5.0))
+    without = pair(figure(bytes=KIB, value=1), result(KIB, 3.0, **ends)).ours
+    assert without is not None
+    assert without.spread is None
+
+
+def test_a_ratio_can_be_of_two_sizes_or_of_one() -> None:
+    jump = figure(
+        unit="1", said="more", bytes=4 * KIB, over=OURS.model_copy(update={"bytes": 2 * KIB})
+    )
+    found = pair(jump, result(2 * KIB, 2.0), result(4 * KIB, 6.0))
+    assert found.ours is not None
+    assert (found.ours.low, found.ratio) == (3.0, None)
+    small = figure(unit="1", value=2, bytes=KIB, ours=OTHER, over=OURS)
+    both = [result(KIB, 1.0), result(2 * KIB, 1.0)]
+    found = pair(small, *both, result(KIB, 4.0, OTHER), result(2 * KIB, 99.0, OTHER))
+    assert found.ratio == pytest.approx(2.0)

@@ -95,7 +95,7 @@ def test_the_plain_program_names_its_figures_as_the_publications_do() -> None:
     published = [read_publication(name) for name in ("d2h-overhead", "pinned-vs-pageable")]
     known = {(one.table, one.quantity) for all_of in published for one in all_of.figure}
     known |= {(one.table, one.quantity) for all_of in published for one in all_of.series}
-    assert set(tables.values()) == {table for table, _ in known}
+    assert set(tables.values()) < {table for table, _ in known}
     printed = re.findall(r'print\((\w+), "([^"]+)"', _PROGRAM)
     # `kernel_then_copy` is given either of its tables.
     given = {"table": [tables["kByCpuClock"], tables["kByEvents"]]}
