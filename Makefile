@@ -100,6 +100,7 @@ golden: $(VENV)/.isthmus $(VENV)/.test  ## rewrite the golden files: CLI help an
 	$(BIN)/python -m nanobind.stubgen -q -m isthmus._native -o python/isthmus/_native.pyi
 	$(BIN)/python -m isthmus.run.schema
 	$(BIN)/python -m isthmus.profile.schema
+	$(BIN)/python -m isthmus.doctor.schema
 	$(BIN)/python -m isthmus.sim.schema
 	$(BIN)/python -m pytest -q --regenerate-golden
 

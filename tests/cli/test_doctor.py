@@ -1,9 +1,11 @@
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from isthmus.cli.app import main
+from isthmus.doctor.schema import main as write_schema
 
 pytestmark = pytest.mark.native
 
@@ -32,6 +34,19 @@ def test_the_first_line_says_that_the_device_is_emulated(
     main(["doctor", "--device", "emulated"])
     first = capsys.readouterr().out.splitlines()[0]
     assert "emulated, profile small: every number from it is modelled" in first
+
+
+def test_json_satisfies_the_published_schema(
+    capsys: pytest.CaptureFixture[str], pytestconfig: pytest.Config
+) -> None:
+    schema = pytestconfig.rootpath / "docs" / "schema" / "doctor-v1.json"
+    assert write_schema(["--check", str(schema)]) == 0
+    validator = jsonschema.Draft202012Validator(json.loads(schema.read_text("utf-8")))
+    main(["doctor", "--format", "json"])
+    printed = json.loads(capsys.readouterr().out)
+    validator.validate(printed)
+    with pytest.raises(jsonschema.ValidationError):
+        validator.validate({**printed, "checks": [{"name": "x"}]})
 
 
 def test_json_is_one_document_with_the_schema_version_first(

@@ -80,7 +80,11 @@ def obtain(experiment: "Experiment", wish: "Wish", *, started_s: float = STARTED
         started_s: When its promised time began, by `time.monotonic`.
     """
     publication = read_publication(experiment.name)
-    run = _measured(experiment, publication, wish, started_s) if wish.from_run is None else _read(wish.from_run)
+    run = (
+        _measured(experiment, publication, wish, started_s)
+        if wish.from_run is None
+        else _read(wish.from_run)
+    )
     known = {result.test for result in run.results}
     if wish.from_run is not None and not known.intersection(experiment.tests):
         raise UsageError(

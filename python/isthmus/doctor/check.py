@@ -1,7 +1,8 @@
 """One line of a diagnosis, and the whole of it."""
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, JsonValue
 
@@ -30,6 +31,19 @@ class Check(Record):
     """What to do; null if there is nothing to do."""
     facts: dict[str, JsonValue] = Field(default_factory=dict)
     """The same for programs: bytes, numbers, names."""
+
+
+def judged(
+    name: str,
+    finding: str,
+    advice: str | None = None,
+    facts: Mapping[str, Any] | None = None,
+    status: Status | None = None,
+) -> Check:
+    """Make a check: by default a note if it has advice, otherwise ok."""
+    usual = Status.NOTE if advice else Status.OK
+    told = dict(facts or {})
+    return Check(name=name, status=status or usual, finding=finding, advice=advice, facts=told)
 
 
 class Diagnosis(Record):

@@ -1,6 +1,6 @@
 """Judges the driver: whether there is one, whether it starts, and whether it shows all GPUs."""
 
-from isthmus.doctor.check import Check, Status
+from isthmus.doctor.check import Check, Status, judged
 from isthmus.doctor.facts import Driver, DriverFailure, NvidiaHardware
 from isthmus.spelling import counted, cuda_version
 
@@ -30,16 +30,10 @@ def check_driver(driver: Driver) -> Check:
         "profile": driver.profile or None,
     }
     if driver.emulated:
-        return Check(
-            name="driver",
-            status=Status.NOTE,
-            finding=f"emulated, profile {driver.profile}: every number from it is modelled",
-            facts=facts,
-        )
+        finding = f"emulated, profile {driver.profile}: every number from it is modelled"
+        return judged("driver", finding, None, facts, Status.NOTE)
     release = f" (driver {driver.release})" if driver.release else ""
-    return Check(
-        name="driver", status=Status.OK, finding=f"CUDA {cuda}{release}, {driver.path}", facts=facts
-    )
+    return judged("driver", f"CUDA {cuda}{release}, {driver.path}", facts=facts)
 
 
 def check_no_driver(failure: DriverFailure, hardware: NvidiaHardware, container: str) -> Check:
@@ -52,20 +46,10 @@ def check_no_driver(failure: DriverFailure, hardware: NvidiaHardware, container:
     }
     has_hardware = bool(hardware.pci_addresses) or hardware.kernel_module is not None
     if failure.absent and not has_hardware:
-        return Check(
-            name="driver",
-            status=Status.NOTE,
-            finding="no NVIDIA driver: the emulated driver is used",
-            advice=f"to measure a GPU, {_INSTALL}",
-            facts=facts,
-        )
-    return Check(
-        name="driver",
-        status=Status.PROBLEM,
-        finding=_finding(failure, hardware),
-        advice=_advice(failure, hardware, container),
-        facts=facts,
-    )
+        finding = "no NVIDIA driver: the emulated driver is used"
+        return judged("driver", finding, f"to measure a GPU, {_INSTALL}", facts)
+    advice = _advice(failure, hardware, container)
+    return judged("driver", _finding(failure, hardware), advice, facts, Status.PROBLEM)
 
 
 def _finding(failure: DriverFailure, hardware: NvidiaHardware) -> str:
@@ -104,34 +88,23 @@ def check_gpus_shown(driver: Driver, hardware: NvidiaHardware) -> Check | None:
     )
     if hardware.visible_devices is not None:
         finding += f", CUDA_VISIBLE_DEVICES is '{hardware.visible_devices}'"
-        return Check(
-            name="gpus",
-            status=Status.NOTE,
-            finding=finding,
-            advice="unset CUDA_VISIBLE_DEVICES to see all",
-            facts=facts,
-        )
+        return judged("gpus", finding, "unset CUDA_VISIBLE_DEVICES to see all", facts)
     if not hardware.pci_addresses:
         finding = "the driver works, but there is no GPU"
     # A container is often given some of a machine's GPUs, and sysfs shows all of them.
-    return Check(
-        name="gpus",
-        status=Status.NOTE if driver.num_devices or not hardware.pci_addresses else Status.PROBLEM,
-        finding=finding,
-        advice="check whether nvidia-smi lists them, and whether /dev/nvidia0 may be opened",
-        facts=facts,
-    )
+    status = Status.NOTE if driver.num_devices or not hardware.pci_addresses else Status.PROBLEM
+    advice = "check whether nvidia-smi lists them, and whether /dev/nvidia0 may be opened"
+    return judged("gpus", finding, advice, facts, status)
 
 
 def check_optional_symbols(driver: Driver) -> Check:
     """Judge which functions that Isthmus can use the driver lacks."""
     missing = list(driver.missing_symbols)
     if not missing:
-        return Check(name="driver symbols", status=Status.OK, finding="none missing")
-    return Check(
-        name="driver symbols",
-        status=Status.NOTE,
-        finding=f"optional functions missing: {', '.join(missing)}",
-        advice="tests that need them are waived; a newer driver has them",
-        facts={"missing": missing},
+        return judged("driver symbols", "none missing")
+    return judged(
+        "driver symbols",
+        f"optional functions missing: {', '.join(missing)}",
+        "tests that need them are waived; a newer driver has them",
+        {"missing": missing},
     )

@@ -1,6 +1,6 @@
 """Judges a GPU and its place in the host: identity, NUMA node, IOMMU, clocks."""
 
-from isthmus.doctor.check import Check, Status
+from isthmus.doctor.check import Check, Status, judged
 from isthmus.doctor.facts import Gpu
 from isthmus.sizes import approximate_size
 from isthmus.spelling import cpu_list
@@ -14,13 +14,11 @@ def check_identity(gpu: Gpu) -> Check:
     major, minor = gpu.compute_capability
     memory = approximate_size(gpu.total_memory_bytes)
     old = gpu.compute_capability < _OLDEST_CAPABILITY
-    return Check(
-        name=f"gpu {gpu.ordinal}",
-        status=Status.NOTE if old else Status.OK,
-        finding=f"{gpu.name}, {memory}, compute capability {major}.{minor}, "
-        f"{gpu.pci_address}, {gpu.uuid}",
-        advice="untested: the oldest tested compute capability is 7.5" if old else None,
-        facts={
+    return judged(
+        f"gpu {gpu.ordinal}",
+        f"{gpu.name}, {memory}, compute capability {major}.{minor}, {gpu.pci_address}, {gpu.uuid}",
+        "untested: the oldest tested compute capability is 7.5" if old else None,
+        {
             "ordinal": gpu.ordinal,
             "name": gpu.name,
             "uuid": gpu.uuid,
@@ -36,41 +34,36 @@ def check_numa(gpu: Gpu, *, num_nodes: int, allowed_cpus: list[int]) -> Check:
     """Judge whether the CPUs near the GPU are known, and whether this process may use them."""
     name = f"gpu {gpu.ordinal} numa"
     if gpu.emulated:
-        return Check(name=name, status=Status.OK, finding="not modelled: the device is emulated")
+        return judged(name, "not modelled: the device is emulated")
     near = list(gpu.near_cpus)
     usable = [cpu for cpu in near if cpu in set(allowed_cpus)]
     facts = {"node": gpu.numa_node, "cpus": near, "usable_cpus": usable, "num_nodes": num_nodes}
     if gpu.numa_node is None:
-        return Check(
-            name=name,
-            status=Status.NOTE,
-            finding=f"unknown, of {num_nodes} nodes",
-            advice=(
-                "the firmware doesn't say; measure from each node (numactl --cpunodebind=N "
-                "--membind=N isthmus bench) and keep the fastest"
-            ),
-            facts=facts,
+        return judged(
+            name,
+            f"unknown, of {num_nodes} nodes",
+            "the firmware doesn't say; measure from each node (numactl --cpunodebind=N "
+            "--membind=N isthmus bench) and keep the fastest",
+            facts,
         )
     finding = f"node {gpu.numa_node} of {num_nodes}, CPUs {cpu_list(near) or 'none'}"
     if near and not usable:
-        return Check(
-            name=name,
-            status=Status.PROBLEM,
-            finding=f"{finding}; this process may use none of them",
-            advice=(
-                "every copy crosses the link between the sockets: widen the cpuset, or the taskset "
-                f"this runs under, to CPUs {cpu_list(near)}"
-            ),
-            facts=facts,
+        return judged(
+            name,
+            f"{finding}; this process may use none of them",
+            "every copy crosses the link between the sockets: widen the cpuset, or the taskset "
+            f"this runs under, to CPUs {cpu_list(near)}",
+            facts,
+            Status.PROBLEM,
         )
-    return Check(name=name, status=Status.OK, finding=finding, facts=facts)
+    return judged(name, finding, facts=facts)
 
 
 def check_iommu(gpu: Gpu, *, num_groups: int) -> Check:
     """Judge whether the GPU's accesses to host memory are translated by an IOMMU."""
     name = f"gpu {gpu.ordinal} iommu"
     if gpu.emulated:
-        return Check(name=name, status=Status.OK, finding="not modelled: the device is emulated")
+        return judged(name, "not modelled: the device is emulated")
     group = gpu.iommu_group
     facts = {
         "num_groups": num_groups,
@@ -79,19 +72,16 @@ def check_iommu(gpu: Gpu, *, num_groups: int) -> Check:
     }
     if group is None:
         finding = "none visible" if num_groups == 0 else f"none for this GPU, {num_groups} groups"
-        return Check(name=name, status=Status.OK, finding=finding, facts=facts)
+        return judged(name, finding, facts=facts)
     if group.type in ("identity", ""):
         how = "passed through" if group.type else "type hidden"
-        return Check(name=name, status=Status.OK, finding=f"group {group.id}, {how}", facts=facts)
-    return Check(
-        name=name,
-        status=Status.NOTE,
-        finding=f"group {group.id}, translated ({group.type})",
-        advice=(
-            "each access to host memory is translated by the IOMMU; if the devices are trusted, "
-            "boot with iommu=pt and compare"
-        ),
-        facts=facts,
+        return judged(name, f"group {group.id}, {how}", facts=facts)
+    return judged(
+        name,
+        f"group {group.id}, translated ({group.type})",
+        "each access to host memory is translated by the IOMMU; if the devices are trusted, "
+        "boot with iommu=pt and compare",
+        facts,
     )
 
 
@@ -119,10 +109,4 @@ def check_clocks(gpu: Gpu) -> Check | None:
             "the first CUDA call after a pause loads the driver again, which takes seconds: "
             "nvidia-smi -pm 1, or the service nvidia-persistenced"
         )
-    return Check(
-        name=f"gpu {gpu.ordinal} clocks",
-        status=Status.NOTE if advice else Status.OK,
-        finding=finding,
-        advice=advice,
-        facts=facts,
-    )
+    return judged(f"gpu {gpu.ordinal} clocks", finding, advice, facts)

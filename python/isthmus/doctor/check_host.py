@@ -1,6 +1,8 @@
 """Judges the CPU's side: cores, memory, huge pages, instructions, the clock, virtualisation."""
 
-from isthmus.doctor.check import Check, Status
+from dataclasses import asdict
+
+from isthmus.doctor.check import Check, judged
 from isthmus.doctor.facts import Host
 from isthmus.sizes import approximate_size
 from isthmus.spelling import cpu_list
@@ -15,6 +17,8 @@ _PINNING_WITHOUT_HUGE_PAGES = "about twice as long"
 # 1.5 on two of which hardly any were. Source: benchmarks/rhythms/README.md. Which share of the time
 # that these machines wanted since boot was stolen isn't known: this limit is a guess.
 _MUCH_STOLEN = 0.01
+# With fewer cores, staged copies lose rate. A link of PCIe 5.0 takes several threads' copying.
+_FEW_CORES = 4
 # Loads and stores of 16 bytes and more: with any of them, windows move whole lines.
 _LINE_READERS = {"sse4_1", "avx2", "avx512f", "neon", "sve"}
 
@@ -27,20 +31,37 @@ def check_cores(host: Host) -> Check:
         "effective_cores": host.effective_cores,
         "quota_cores": host.quota_cores,
         "allowed_cpus": allowed,
+        "num_online_cpus": host.num_online_cpus,
         "num_numa_nodes": host.num_nodes,
     }
-    if host.quota_cores is None or host.quota_cores >= len(allowed):
-        return Check(name="cores", status=Status.OK, finding=finding, facts=facts)
-    return Check(
-        name="cores",
-        status=Status.NOTE,
-        finding=f"{finding}, limited by a CPU quota of {host.quota_cores:g} cores",
-        advice=(
+    advice = None
+    if host.quota_cores is not None and host.quota_cores < len(allowed):
+        finding += f", limited by a CPU quota of {host.quota_cores:g} cores"
+        advice = (
             "threads beyond the quota are stopped in mid-copy: raise the container's CPU limit "
             "(docker --cpus, Kubernetes limits.cpu) for steady numbers"
-        ),
-        facts=facts,
+        )
+    elif 0 < len(allowed) < min(_FEW_CORES, host.num_online_cpus or 0):
+        finding += f", of {host.num_online_cpus} online"
+        advice = (
+            "copies of pageable memory are made by several threads, which share these CPUs: widen "
+            "the taskset or cpuset this runs under (docker --cpuset-cpus, Slurm --cpus-per-task)"
+        )
+    return judged("cores", finding, advice, facts)
+
+
+def check_governor(host: Host) -> Check | None:
+    """Judge whether the CPU's clock is kept high; None if the kernel doesn't say."""
+    slow = [name for name in host.governors if name != "performance"]
+    if not host.governors:
+        return None
+    advice = (
+        "a CPU that clocks down makes small copies slower and their times scatter: "
+        "cpupower frequency-set -g performance (as root)"
     )
+    finding = ", ".join(host.governors)
+    facts = {"governors": list(host.governors)}
+    return judged("governor", finding, advice if slow else None, facts)
 
 
 def check_stolen_time(host: Host) -> Check | None:
@@ -48,37 +69,36 @@ def check_stolen_time(host: Host) -> Check | None:
     share = host.stolen_share
     if share is None or share < _MUCH_STOLEN:
         return None
-    return Check(
-        name="stolen time",
-        status=Status.NOTE,
-        finding=f"{share:.1%} of the CPU time that this machine has wanted since boot",
-        advice=(
-            "other machines share its cores, or it has a CPU quota. A copy by several threads ends "
-            "with the slowest, so staged uploads take two or three times as long now and then: "
-            "have cores of your own, or repeat measurements"
-        ),
-        facts={"stolen_share": share},
+    return judged(
+        "stolen time",
+        f"{share:.1%} of the CPU time that this machine has wanted since boot",
+        "other machines share its cores, or it has a CPU quota. A copy by several threads ends "
+        "with the slowest, so staged uploads take two or three times as long now and then: "
+        "have cores of your own, or repeat measurements",
+        {"stolen_share": share},
     )
 
 
 def check_memory(host: Host) -> Check:
     """Judge how much memory buffers can take."""
-    available = approximate_size(host.available_bytes)
-    finding = f"{available} available of {approximate_size(host.total_bytes)}"
     facts = {
         "available_bytes": host.available_bytes,
         "total_bytes": host.total_bytes,
         "cgroup_limit_bytes": host.cgroup_limit_bytes,
     }
+    if not host.total_bytes:
+        return judged(
+            "memory",
+            "unknown: /proc/meminfo can't be read",
+            "sizes are chosen by it: mount /proc (mount -t proc proc /proc)",
+            dict.fromkeys(facts),
+        )
+    available = approximate_size(host.available_bytes)
+    finding = f"{available} available of {approximate_size(host.total_bytes)}"
     limit = host.cgroup_limit_bytes
-    if limit is None or limit >= host.total_bytes:
-        return Check(name="memory", status=Status.OK, finding=finding, facts=facts)
-    return Check(
-        name="memory",
-        status=Status.OK,
-        finding=f"{finding}, limited to {approximate_size(limit)} by the container",
-        facts=facts,
-    )
+    if limit is not None and limit < host.total_bytes:
+        finding += f", limited to {approximate_size(limit)} by the container"
+    return judged("memory", finding, facts=facts)
 
 
 def check_huge_pages(host: Host) -> Check:
@@ -90,47 +110,28 @@ def check_huge_pages(host: Host) -> Check:
         if pool.num_pages > 0
     ]
     finding = f"transparent {mode or 'not in this kernel'}" + "".join(f", {text}" for text in pools)
-    facts = {
-        "transparent": mode or None,
-        "pools": [
-            {
-                "page_bytes": pool.page_bytes,
-                "num_pages": pool.num_pages,
-                "num_free_pages": pool.num_free_pages,
-            }
-            for pool in host.huge_page_pools
-        ],
-    }
-    if mode in ("always", "madvise"):
-        return Check(name="huge pages", status=Status.OK, finding=finding, facts=facts)
-    return Check(
-        name="huge pages",
-        status=Status.NOTE,
-        finding=finding,
-        advice=(
-            f"pinning memory takes {_PINNING_WITHOUT_HUGE_PAGES} without them: "
-            "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled (as root)"
-        ),
-        facts=facts,
+    facts = {"transparent": mode or None, "pools": [asdict(pool) for pool in host.huge_page_pools]}
+    advice = (
+        f"pinning memory takes {_PINNING_WITHOUT_HUGE_PAGES} without them: "
+        "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled (as root)"
     )
+    usable = mode in ("always", "madvise")
+    return judged("huge pages", finding, None if usable else advice, facts)
 
 
 def check_memlock(host: Host) -> Check:
     """Judge how much memory may be locked by other means than CUDA's."""
     limit = host.memlock_bytes
     facts = {"memlock_bytes": limit}
-    if limit is None or limit >= host.total_bytes:
+    if limit is None or 0 < host.total_bytes <= limit:
         finding = "unlimited" if limit is None else f"{approximate_size(limit)}: all memory"
-        return Check(name="memlock", status=Status.OK, finding=finding, facts=facts)
-    return Check(
-        name="memlock",
-        status=Status.NOTE,
-        finding=f"{approximate_size(limit)}: for mlock and RDMA; CUDA's own pinning isn't counted",
-        advice=(
-            "for RDMA or mlock: ulimit -l unlimited, LimitMEMLOCK=infinity in the "
-            "service, or docker run --ulimit memlock=-1"
-        ),
-        facts=facts,
+        return judged("memlock", finding, facts=facts)
+    return judged(
+        "memlock",
+        f"{approximate_size(limit)}: for mlock and RDMA; CUDA's own pinning isn't counted",
+        "for RDMA or mlock: ulimit -l unlimited, LimitMEMLOCK=infinity in the "
+        "service, or docker run --ulimit memlock=-1",
+        facts,
     )
 
 
@@ -139,13 +140,12 @@ def check_copy_instructions(host: Host) -> Check:
     names = list(host.copy_instructions)
     facts = {"instructions": names}
     if _LINE_READERS & set(names):
-        return Check(name="cpu", status=Status.OK, finding=", ".join(names), facts=facts)
-    return Check(
-        name="cpu",
-        status=Status.NOTE,
-        finding=f"no vector loads and stores known ({', '.join(names) or 'nothing found'})",
-        advice="windows work, but copy word by word; a VM may hide the CPU's features",
-        facts=facts,
+        return judged("cpu", ", ".join(names), facts=facts)
+    return judged(
+        "cpu",
+        f"no vector loads and stores known ({', '.join(names) or 'nothing found'})",
+        "windows work, but copy word by word; a VM may hide the CPU's features",
+        facts,
     )
 
 
@@ -154,19 +154,13 @@ def check_clock(host: Host) -> Check:
     finding = f"{host.timer_overhead_ns:.0f} ns per reading"
     if host.clock_source:
         finding += f", source {host.clock_source}"
-    facts = {"overhead_ns": host.timer_overhead_ns, "source": host.clock_source}
-    if host.timer_overhead_ns < _SLOW_CLOCK_NS:
-        return Check(name="clock", status=Status.OK, finding=finding, facts=facts)
-    return Check(
-        name="clock",
-        status=Status.NOTE,
-        finding=finding,
-        advice=(
-            "every reading is a system call, which adds to latencies of a few microseconds: "
-            "have the kernel use the clock source tsc, or kvm-clock in a VM"
-        ),
-        facts=facts,
+    advice = (
+        "every reading is a system call, which adds to latencies of a few microseconds: "
+        "have the kernel use the clock source tsc, or kvm-clock in a VM"
     )
+    slow = host.timer_overhead_ns >= _SLOW_CLOCK_NS
+    facts = {"overhead_ns": host.timer_overhead_ns, "source": host.clock_source}
+    return judged("clock", finding, advice if slow else None, facts)
 
 
 def check_virtualization(host: Host) -> Check:
@@ -182,15 +176,12 @@ def check_virtualization(host: Host) -> Check:
     inside = f", in a container ({host.container})" if host.container else ""
     if not host.virtual_machine:
         finding = f"no virtual machine{f' ({product})' if product else ''}{inside}"
-        return Check(name="virtualisation", status=Status.OK, finding=finding, facts=facts)
+        return judged("virtualisation", finding, facts=facts)
     known = ", ".join(part for part in (host.hypervisor, product) if part)
-    return Check(
-        name="virtualisation",
-        status=Status.NOTE,
-        finding=f"virtual machine{f' ({known})' if known else ''}{inside}",
-        advice=(
-            "NUMA, IOMMU and PCIe facts are those that the hypervisor shows, and other machines "
-            "share the hardware: repeat measurements later before trusting small differences"
-        ),
-        facts=facts,
+    return judged(
+        "virtualisation",
+        f"virtual machine{f' ({known})' if known else ''}{inside}",
+        "NUMA, IOMMU and PCIe facts are those that the hypervisor shows, and other machines "
+        "share the hardware: repeat measurements later before trusting small differences",
+        facts,
     )

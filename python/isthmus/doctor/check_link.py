@@ -1,6 +1,6 @@
 """Judges the PCIe link of a GPU, and how much of its memory the CPU can map."""
 
-from isthmus.doctor.check import Check, Status
+from isthmus.doctor.check import Check, Status, judged
 from isthmus.doctor.check_link_errors import judge_link_errors, link_error_facts
 from isthmus.doctor.facts import Gpu
 from isthmus.machine.link_errors import LinkErrorCounts
@@ -38,7 +38,7 @@ def check_link(gpu: Gpu) -> Check:
     name = f"gpu {gpu.ordinal} link"
     link = gpu.link.link
     if gpu.emulated:
-        return Check(name=name, status=Status.OK, finding="not modelled: the device is emulated")
+        return judged(name, "not modelled: the device is emulated")
     if link.generation is None or link.width is None:
         return _unknown(gpu, name)
     errors = judge_link_errors(gpu)
@@ -122,21 +122,17 @@ def check_bar1(gpu: Gpu) -> Check:
     name = f"gpu {gpu.ordinal} bar1"
     bar1_bytes = gpu.link.link.bar1_bytes
     if gpu.emulated:
-        return Check(name=name, status=Status.OK, finding="not modelled: the device is emulated")
+        return judged(name, "not modelled: the device is emulated")
     if bar1_bytes is None:
-        return Check(name=name, status=Status.NOTE, finding="unknown: NVML doesn't say")
+        return judged(name, "unknown: NVML doesn't say", status=Status.NOTE)
     facts = {"bar1_bytes": bar1_bytes, "total_memory_bytes": gpu.total_memory_bytes}
     size = approximate_size(bar1_bytes)
     if bar1_bytes >= gpu.total_memory_bytes:
-        finding = f"{size}: the CPU can map all of the GPU's memory"
-        return Check(name=name, status=Status.OK, finding=finding, facts=facts)
-    return Check(
-        name=name,
-        status=Status.NOTE,
-        finding=f"{size} of {approximate_size(gpu.total_memory_bytes)}: no resizable BAR",
-        advice=(
-            "windows can map that much at once; for more, enable Resizable BAR and Above 4G "
-            "Decoding in the firmware's settings, if the GPU supports them"
-        ),
-        facts=facts,
+        return judged(name, f"{size}: the CPU can map all of the GPU's memory", facts=facts)
+    return judged(
+        name,
+        f"{size} of {approximate_size(gpu.total_memory_bytes)}: no resizable BAR",
+        "windows can map that much at once; for more, enable Resizable BAR and Above 4G "
+        "Decoding in the firmware's settings, if the GPU supports them",
+        facts,
     )

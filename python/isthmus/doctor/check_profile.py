@@ -1,6 +1,6 @@
 """Judges whether copies are planned with a profile of this machine."""
 
-from isthmus.doctor.check import Check, Status
+from isthmus.doctor.check import Check, judged
 from isthmus.doctor.facts import ProfileFacts
 
 _MEASURE = "run `isthmus profile` (10 s): copies are then planned with this machine's own figures"
@@ -15,7 +15,5 @@ def check_profile(facts: ProfileFacts) -> Check:
     }
     name = f"gpu {facts.ordinal} profile"
     if facts.measured:
-        finding = f"measured {facts.age}: {facts.source}"
-        return Check(name=name, status=Status.OK, finding=finding, facts=told)
-    finding = f"none: {facts.source}"
-    return Check(name=name, status=Status.NOTE, finding=finding, advice=_MEASURE, facts=told)
+        return judged(name, f"measured {facts.age}: {facts.source}", facts=told)
+    return judged(name, f"none: {facts.source}", _MEASURE, told)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from isthmus.doctor.check import Check, Status
+from isthmus.doctor.check import Check, Status, judged
 from isthmus.doctor.facts import Driver, Gpu, Nvrtc
 from isthmus.spelling import cuda_major, cuda_version
 
@@ -24,26 +24,16 @@ def check_nvrtc(nvrtc: Nvrtc | None, driver: Driver | None, gpus: Sequence[Gpu])
     finding = f"{version}, {nvrtc.path}"
     problem = _nvrtc_problem(nvrtc, real_driver, gpus)
     if problem is None:
-        return Check(name="nvrtc", status=Status.OK, finding=finding, facts=facts)
+        return judged("nvrtc", finding, facts=facts)
     what, advice = problem
-    return Check(
-        name="nvrtc",
-        status=Status.PROBLEM,
-        finding=f"{finding}: {what}",
-        advice=advice,
-        facts=facts,
-    )
+    return judged("nvrtc", f"{finding}: {what}", advice, facts, Status.PROBLEM)
 
 
 def _no_nvrtc(driver: Driver | None) -> Check:
     extra = "cuda12" if driver is not None and cuda_major(driver.version) <= 12 else "cuda13"  # noqa: PLR2004
     emulated = driver is None
-    return Check(
-        name="nvrtc",
-        status=Status.NOTE,
-        finding="none; the emulated driver needs none" if emulated else f"none: {_WITHOUT_NVRTC}",
-        advice=f'pip install "isthmus[{extra}]"',
-    )
+    finding = "none; the emulated driver needs none" if emulated else f"none: {_WITHOUT_NVRTC}"
+    return judged("nvrtc", finding, f'pip install "isthmus[{extra}]"')
 
 
 def _nvrtc_problem(

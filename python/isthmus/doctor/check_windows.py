@@ -1,8 +1,9 @@
 """Judges how GPU memory is mapped for the CPU, and finds the library for GDRCopy."""
 
+from dataclasses import asdict
 from pathlib import Path
 
-from isthmus.doctor.check import Check, Status
+from isthmus.doctor.check import Check, Status, judged
 from isthmus.doctor.facts import WindowBackend, WindowFacts
 from isthmus.sizes import approximate_size
 
@@ -32,11 +33,9 @@ def check_windows(facts: WindowFacts) -> Check:
     }
     if facts.failure is not None:
         advice = "set ISTHMUS_WINDOW and ISTHMUS_WINDOW_BAR1_MIB to valid values, or unset them"
-        return Check(
-            name=name, status=Status.PROBLEM, finding=facts.failure, advice=advice, facts=told
-        )
+        return judged(name, facts.failure, advice, told, Status.PROBLEM)
     status, finding, advice_or_none = _judge(facts)
-    return Check(name=name, status=status, finding=finding, advice=advice_or_none, facts=told)
+    return judged(name, finding, advice_or_none, told, status)
 
 
 def _judge(facts: WindowFacts) -> tuple[Status, str, str | None]:
@@ -78,33 +77,23 @@ def check_window_memory(facts: WindowFacts) -> Check | None:
     parts = [f"{', '.join(names)}: {reason}" for reason, names in found.items()]
     refused = [one for one in facts.memory if not one.usable]
     parts += [f"none on {one.memory} ({one.reason})" for one in refused]
-    return Check(
-        name=f"gpu {facts.ordinal} window memory",
-        status=Status.NOTE if refused else Status.OK,
-        finding="; ".join(parts),
-        advice=_OTHER_MEMORY if refused else None,
-        facts={
-            "memory": [
-                {"memory": one.memory, "usable": one.usable, "reason": one.reason}
-                for one in facts.memory
-            ]
-        },
+    return judged(
+        f"gpu {facts.ordinal} window memory",
+        "; ".join(parts),
+        _OTHER_MEMORY if refused else None,
+        {"memory": [asdict(one) for one in facts.memory]},
     )
 
 
 def check_gdrapi(library: Path | None) -> Check:
     """Say how programs written for GDRCopy find our library of the same interface."""
     if library is None:
-        return Check(
-            name="gdrapi",
-            status=Status.NOTE,
-            finding="no libgdrapi.so.2 beside the package",
-            advice="it ships with isthmus: reinstall it",
-        )
-    return Check(
-        name="gdrapi",
-        status=Status.OK,
-        finding=f"{library}, for programs written for GDRCopy",
-        advice=f'export LD_LIBRARY_PATH="{library.parent}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"',
-        facts={"path": str(library)},
+        advice = "it ships with isthmus: reinstall it"
+        return judged("gdrapi", "no libgdrapi.so.2 beside the package", advice)
+    return judged(
+        "gdrapi",
+        f"{library}, for programs written for GDRCopy",
+        f'export LD_LIBRARY_PATH="{library.parent}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"',
+        {"path": str(library)},
+        Status.OK,
     )

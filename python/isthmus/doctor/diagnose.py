@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from isthmus.doctor.check import Check, Diagnosis, Status
+from isthmus.doctor.check import Check, Diagnosis, Status, judged
 from isthmus.doctor.check_driver import (
     check_driver,
     check_gpus_shown,
@@ -11,10 +11,12 @@ from isthmus.doctor.check_driver import (
     check_optional_symbols,
 )
 from isthmus.doctor.check_gpu import check_clocks, check_identity, check_iommu, check_numa
+from isthmus.doctor.check_health import check_peers, checks_of_use
 from isthmus.doctor.check_host import (
     check_clock,
     check_copy_instructions,
     check_cores,
+    check_governor,
     check_huge_pages,
     check_memlock,
     check_memory,
@@ -27,6 +29,7 @@ from isthmus.doctor.check_software import check_nvrtc
 from isthmus.doctor.check_windows import check_gdrapi, check_window_memory, check_windows
 from isthmus.doctor.facts import Driver, Gpu, Host, ProfileFacts, WindowFacts
 from isthmus.doctor.read_driver import OpenDriver, describe_driver, open_driver, read_gpu
+from isthmus.doctor.read_health import read_peers
 from isthmus.doctor.read_host import read_hardware, read_host
 from isthmus.doctor.read_nvrtc import read_nvrtc
 from isthmus.doctor.read_profile import read_profile
@@ -99,12 +102,8 @@ def _look_at_driver(sources: Sources, host: Host, wanted: str | None) -> _View:
     emulated = open_driver(sources, _EMULATED)
     if isinstance(emulated, OpenDriver):
         return _View(emulated, range(emulated.facts.num_devices), checks)
-    broken = Check(
-        name="emulated driver",
-        status=Status.PROBLEM,
-        finding=emulated.reason,
-        advice="it ships with isthmus: reinstall it",
-    )
+    advice = "it ships with isthmus: reinstall it"
+    broken = judged("emulated driver", emulated.reason, advice, status=Status.PROBLEM)
     return _View(None, [], [*checks, broken])
 
 
@@ -123,16 +122,13 @@ def _look_at_gpus(sources: Sources, host: Host, view: _View) -> tuple[list[Gpu],
         windows = read_windows(sources, view.driver, ordinal)
         profile = read_profile(sources, view.driver, ordinal)
         checks.extend(_gpu_checks(gpu, host, windows, profile))
-    return gpus, checks
+    peers = check_peers(read_peers(sources, [gpu for gpu in gpus if not gpu.emulated]))
+    return gpus, [*checks, *([peers] if peers else [])]
 
 
 def _unusable(ordinal: int, error: Error) -> Check:
-    return Check(
-        name=f"gpu {ordinal}",
-        status=Status.PROBLEM,
-        finding=f"can't be used: {error}",
-        advice="check dmesg for NVRM or Xid lines, and whether nvidia-smi lists it",
-    )
+    advice = "check dmesg for NVRM or Xid lines, and whether nvidia-smi lists it"
+    return judged(f"gpu {ordinal}", f"can't be used: {error}", advice, status=Status.PROBLEM)
 
 
 def _gpu_checks(
@@ -148,9 +144,7 @@ def _gpu_checks(
     yield check_profile(profile)
     yield check_numa(gpu, num_nodes=host.num_nodes, allowed_cpus=list(host.allowed_cpus))
     yield check_iommu(gpu, num_groups=host.num_iommu_groups)
-    clocks = check_clocks(gpu)
-    if clocks is not None:
-        yield clocks
+    yield from filter(None, (check_clocks(gpu), *checks_of_use(gpu)))
 
 
 def _software_checks(sources: Sources, driver: Driver | None, gpus: list[Gpu]) -> Iterator[Check]:
@@ -162,9 +156,7 @@ def _software_checks(sources: Sources, driver: Driver | None, gpus: list[Gpu]) -
 
 def _host_checks(host: Host) -> Iterator[Check]:
     yield check_cores(host)
-    stolen = check_stolen_time(host)
-    if stolen is not None:
-        yield stolen
+    yield from filter(None, (check_stolen_time(host), check_governor(host)))
     yield check_memory(host)
     yield check_huge_pages(host)
     yield check_memlock(host)

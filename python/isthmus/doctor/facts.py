@@ -1,6 +1,6 @@
 """The facts that the doctor's checks judge: plain data, made by `read_*.py` or by tests."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from isthmus.machine.link import LinkFacts
@@ -84,6 +84,51 @@ class IommuGroup:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Health:
+    """
+    Whether a GPU works as it should, and who else uses it; None is what isn't shown.
+
+    Attributes:
+        xids: The codes of its Xid errors in the kernel's log, in order.
+        ecc: Whether ECC is on.
+        new_uncorrected: Uncorrected ECC errors since the driver was loaded.
+        uncorrected: The same, ever.
+        remapped_rows: Remapped for corrected and for uncorrected errors; whether more wait for a
+            reset; whether a remapping failed.
+        power_limit_w: The limit that is enforced.
+        power_default_w: The limit that this GPU usually has.
+        processes: The ids of other processes that compute on it.
+        mig: Whether MIG is on, and whether it will be after a reset.
+        acs_redirects: The ports above it that send peers' requests up, as far as they tell.
+    """
+
+    xids: Sequence[int] | None = None
+    ecc: bool | None = None
+    new_uncorrected: int | None = None
+    uncorrected: int | None = None
+    remapped_rows: Sequence[int] | None = None
+    power_limit_w: float | None = None
+    power_default_w: float | None = None
+    processes: Sequence[int] | None = None
+    mig: tuple[bool, bool] | None = None
+    acs_redirects: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Peers:
+    """
+    What GPUs can read of each other.
+
+    Attributes:
+        allowed: For pairs of ordinals, whether peer access is possible.
+        acs_redirects: The ports above any of them that send peers' requests up.
+    """
+
+    allowed: Mapping[tuple[int, int], bool] = field(default_factory=dict)
+    acs_redirects: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Gpu:
     """
     One device, and its place in the host.
@@ -98,6 +143,7 @@ class Gpu:
         numa_node: Its node of the host; None if the machine has several and doesn't tell.
         near_cpus: The CPUs of that node.
         iommu_group: None if it is in none.
+        health: Errors, power, and who else uses it.
     """
 
     ordinal: int
@@ -115,6 +161,7 @@ class Gpu:
     numa_node: int | None = None
     near_cpus: Sequence[int] = ()
     iommu_group: IommuGroup | None = None
+    health: Health = field(default_factory=Health)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +186,9 @@ class Host:
         copy_instructions: Named as in /proc/cpuinfo.
         timer_overhead_ns: Time of reading the clock once.
         clock_source: The kernel's, "tsc" on most x86 machines; None if hidden.
-        total_bytes: Memory of the machine.
+        num_online_cpus: The machine's; None if hidden.
+        governors: How the kernel chooses the CPUs' clocks; empty if it doesn't say.
+        total_bytes: Memory of the machine; 0 if hidden.
         available_bytes: What this process can still allocate.
         cgroup_limit_bytes: The container's memory limit; None without one.
         memlock_bytes: RLIMIT_MEMLOCK; None if unlimited.
@@ -169,6 +218,8 @@ class Host:
     product_name: str
     container: str
     stolen_share: float | None = None
+    num_online_cpus: int | None = None
+    governors: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

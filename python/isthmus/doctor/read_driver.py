@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from isthmus.doctor.facts import Driver, DriverFailure, Gpu
+from isthmus.doctor.read_health import read_health
 from isthmus.doctor.read_host import read_iommu_group
 from isthmus.doctor.sources import Sources
 from isthmus.errors import DriverError, Error, Unavailable
@@ -96,6 +97,7 @@ def _with_place(sources: Sources, driver: OpenDriver, gpu: Gpu, *, under_load: b
         generation = nvml.ask(
             "link generation of the GPU", lambda n, h: n.nvmlDeviceGetGpuMaxPcieLinkGeneration(h)
         )
+        health = read_health(sources, nvml, gpu.pci_address)
         c2c = nvml.ask("NVLink-C2C", lambda n, h: bool(n.nvmlDeviceGetC2cModeInfoV(h).isC2cEnabled))
     before = read_link_errors(gpu.pci_address, sources.nvml, sources.root)
     link = _read_link(sources, driver, gpu, under_load=under_load)
@@ -107,6 +109,7 @@ def _with_place(sources: Sources, driver: OpenDriver, gpu: Gpu, *, under_load: b
         new_link_errors=errors.since(before),
         link_generation_of_gpu=generation,
         c2c=c2c,
+        health=health,
         numa_node=node,
         near_cpus=nodes.get(node, []) if node is not None else [],
         iommu_group=read_iommu_group(sources.native, gpu.pci_address),

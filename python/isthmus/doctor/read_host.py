@@ -4,6 +4,7 @@ from isthmus.doctor.facts import Host, HugePagePool, IommuGroup, NvidiaHardware
 from isthmus.doctor.sources import HostFunctions, Sources, read_text
 
 _CLOCK_SOURCE = "sys/devices/system/clocksource/clocksource0/current_clocksource"
+_CPUS = "sys/devices/system/cpu"
 # How many numbers of a line of /proc/stat there are up to the stolen time, with it.
 _STEAL = 8
 _NVIDIA_VENDOR = "0x10de"
@@ -43,6 +44,14 @@ def read_host(sources: Sources) -> Host:
         product_name=virtual.product_name,
         container=virtual.container,
         stolen_share=_stolen_share(sources),
+        num_online_cpus=sum(1 for _ in (sources.root / _CPUS).glob("cpu[0-9]*")) or None,
+        governors=sorted(
+            {
+                governor
+                for path in (sources.root / _CPUS).glob("cpu[0-9]*/cpufreq/scaling_governor")
+                if (governor := read_text(path))
+            }
+        ),
     )
 
 

@@ -7,6 +7,7 @@ A count that isn't available is None; nothing here raises.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +100,13 @@ def read_link_errors(
 
 def port_above(pci_address: str, root: Path) -> str | None:
     """Find the other end of a device's link: a root port, or a switch's; None if it is hidden."""
-    parent = (root / _DEVICES / pci_address).resolve().parent.name
-    return parent if _PCI_ADDRESS.fullmatch(parent) else None
+    return next((port.name for port in ports_above(pci_address, root)), None)
+
+
+def ports_above(pci_address: str, root: Path) -> list[Path]:
+    """List the folders of all ports between a device and the CPU, the nearest first."""
+    parents = (root / _DEVICES / pci_address).resolve().parents
+    return list(takewhile(lambda folder: _PCI_ADDRESS.fullmatch(folder.name), parents))
 
 
 def read_aer(pci_address: str, root: Path) -> AerCounts | None:

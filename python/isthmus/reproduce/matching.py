@@ -143,9 +143,7 @@ def _by_size(results: Iterable[Result]) -> dict[int, float]:
     return {result.bytes: result.median for result in results if result.median}
 
 
-def _at_size(
-    figure: Figure, size: int, found: Sequence[Result], *, exactly: bool
-) -> Number | None:
+def _at_size(figure: Figure, size: int, found: Sequence[Result], *, exactly: bool) -> Number | None:
     values = _by_size(found)
     if size in values:
         runs = [result for result in found if result.bytes == size and result.median][-1]

@@ -7,6 +7,7 @@ from isthmus.doctor.check_host import (
     check_clock,
     check_copy_instructions,
     check_cores,
+    check_governor,
     check_huge_pages,
     check_memlock,
     check_memory,
@@ -34,6 +35,39 @@ def test_a_cpu_quota_above_the_cpus_cuts_nothing(host: Host) -> None:
 
 def test_cpus_that_the_sandbox_hides_are_unknown(host: Host) -> None:
     assert "CPUs unknown" in check_cores(replace(host, allowed_cpus=[])).finding
+
+
+def test_a_process_that_may_use_one_of_many_cpus_is_a_note_with_a_remedy(host: Host) -> None:
+    one = replace(host, allowed_cpus=[3], effective_cores=1.0, num_online_cpus=64)
+    check = check_cores(one)
+    assert (check.status, check.finding) == (Status.NOTE, "1 effective, CPUs 3, of 64 online")
+    assert "widen the taskset or cpuset" in (check.advice or "")
+
+
+@pytest.mark.parametrize("online", [None, 2])
+def test_a_machine_of_few_cpus_has_no_remedy(host: Host, online: int | None) -> None:
+    small = replace(host, allowed_cpus=[0, 1], effective_cores=2.0, num_online_cpus=online)
+    assert check_cores(small).status == Status.OK
+
+
+def test_a_governor_that_saves_power_is_a_note(host: Host) -> None:
+    assert check_governor(host) is None
+    fast = check_governor(replace(host, governors=["performance"]))
+    slow = check_governor(replace(host, governors=["performance", "powersave"]))
+    assert fast is not None
+    assert slow is not None
+    assert (fast.status, fast.finding) == (Status.OK, "performance")
+    assert (slow.status, slow.finding) == (Status.NOTE, "performance, powersave")
+    assert "cpupower" in (slow.advice or "")
+
+
+def test_memory_that_proc_does_not_tell_is_unknown_and_never_ok(host: Host) -> None:
+    hidden = replace(host, total_bytes=0, available_bytes=0, memlock_bytes=8 << 20)
+    check = check_memory(hidden)
+    assert (check.status, check.finding) == (Status.NOTE, "unknown: /proc/meminfo can't be read")
+    assert "mount /proc" in (check.advice or "")
+    assert check.facts["total_bytes"] is None
+    assert check_memlock(hidden).finding.startswith("8.0 MiB: for mlock")
 
 
 def test_memory_is_told_with_the_containers_limit(host: Host) -> None:

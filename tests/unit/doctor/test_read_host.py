@@ -97,3 +97,18 @@ def test_the_kernel_module_is_known_by_its_version(
 def test_the_environments_choice_of_devices_is_read(sources: Sources) -> None:
     chosen = replace(sources, environment={"CUDA_VISIBLE_DEVICES": ""})
     assert read_hardware(chosen).visible_devices == ""
+
+
+def test_cpus_and_their_governors_are_read_from_sysfs(sources: Sources) -> None:
+    for cpu in range(3):
+        write(
+            sources.root,
+            f"sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor",
+            "powersave\n" if cpu else "performance\n",
+        )
+    host = read_host(sources)
+    assert (host.num_online_cpus, host.governors) == (3, ["performance", "powersave"])
+
+
+def test_without_sysfs_cpus_and_governors_are_unknown(sources: Sources) -> None:
+    assert (read_host(sources).num_online_cpus, read_host(sources).governors) == (None, [])
