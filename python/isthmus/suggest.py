@@ -4,6 +4,8 @@ import difflib
 import re
 from collections.abc import Iterable
 
+MOST_SAID = 2000
+"""How much of a message from elsewhere is shown: enough for any that a person has written."""
 # Nothing valid is as long, and comparing takes time.
 _MAX_COMPARED = 100
 # Control characters but for tabs and new lines, other ends of lines, and what turns text around.

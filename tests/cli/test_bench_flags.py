@@ -137,6 +137,8 @@ def test_gdrcopy_s_format_runs_windows(invoke: Invoke) -> None:
         ("-t 99999999999999999999", "no test has the number", "0 to 33"),
         ("-j --format csv", "-j with --format csv", "leave one of them out"),
         ("-j --format gdrcopy", "-j with --format gdrcopy", "leave one of them out"),
+        ("-t *_memcpy_ce --format gdrcopy", "has no table for any of these", "window_write"),
+        ("-t window_push --format gdrcopy", "has no table for any of these", "window_write"),
         ("--compare /no/such/run", "there is no run '/no/such/run'", "--output run.json"),
         ("--compare last", "there is no run 'last'", "--output run.json"),
         ("--tolerance 5%", "--tolerance is for --compare", "--compare last"),

@@ -91,6 +91,11 @@ def test_a_run_that_cannot_be_read_is_named_and_the_rest_is_asked(
         ("INSERT INTO results VALUES (1)", "this statement is of the kind INSERT"),
         ("SET enable_external_access = true", "this statement is of the kind SET"),
         ("COPY (SELECT 1) TO 'x.csv'", "this statement is of the kind COPY"),
+        ("SELECT * FROM range(100000) a, range(100000) b", "the answer has more than 1000000 rows"),
+        (
+            "SELECT count(*) FROM (SELECT DISTINCT range FROM range(100000000))",
+            "the question needs more memory than 1GiB",
+        ),
     ],
 )
 def test_a_statement_that_is_wrong_or_does_not_read_is_refused(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from isthmus.errors import UsageError
 from isthmus.report.format import RunFormat, TableLayout
+from isthmus.report.formats.as_gdrcopy import GDRCOPY_TESTS
 from isthmus.report.formats.nvbandwidth_tests import DEFAULT_BUFFER_MIB, NVBANDWIDTH_TESTS
 from isthmus.sizes import parse_sizes
 from isthmus.suggest import shortened
@@ -85,7 +86,13 @@ def tests_of(
     begun = _separated((*prefixes, *(loose if not names else ())))
     real_suites = [word for word in suites if word not in loose]
     if chosen or begun or real_suites:
-        return select_tests(chosen, begun, real_suites)
+        found = select_tests(chosen, begun, real_suites)
+        if wanted == RunFormat.GDRCOPY and not any(test.name in GDRCOPY_TESTS for test in found):
+            raise UsageError(
+                f"--format gdrcopy has no table for any of these tests: {found[0].name}, ...",
+                hint=f"it has {', '.join(sorted(GDRCOPY_TESTS))}",
+            )
+        return found
     if wanted == RunFormat.NVBANDWIDTH:
         return select_tests([test for test in NVBANDWIDTH_TESTS if test in BY_NAME])
     if wanted == RunFormat.GDRCOPY:

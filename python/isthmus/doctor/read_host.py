@@ -1,7 +1,9 @@
 """Reads facts about the host."""
 
+from typing import Any
+
 from isthmus.doctor.facts import Host, HugePagePool, IommuGroup, NvidiaHardware
-from isthmus.doctor.sources import HostFunctions, Sources, read_text
+from isthmus.doctor.sources import Sources, read_text
 
 _CLOCK_SOURCE = "sys/devices/system/clocksource/clocksource0/current_clocksource"
 _CPUS = "sys/devices/system/cpu"
@@ -96,7 +98,7 @@ def _kernel_module(sources: Sources) -> str | None:
     return next((word for word in words if word[0].isdigit() and "." in word), "of unknown version")
 
 
-def read_iommu_group(native: HostFunctions, pci_address: str) -> IommuGroup | None:
+def read_iommu_group(native: Any, pci_address: str) -> IommuGroup | None:  # noqa: ANN401 - native
     """Read the IOMMU group of a PCI device."""
     group = native.iommu_group(pci_address)
     return None if group is None else IommuGroup(id=group.id, type=group.type)

@@ -15,9 +15,7 @@ from importlib import import_module
 
 from isthmus.files.whole import write_all
 from isthmus.fleet.worker import introduce
-from isthmus.suggest import one_line
-
-_MAX_REASON = 400
+from isthmus.suggest import MOST_SAID, shortened
 
 
 class _Answers:
@@ -43,7 +41,7 @@ def answer(question: dict[str, object]) -> dict[str, object]:
     try:
         return {"answer": str(getattr(import_module(module), function)(question["text"]))}
     except BaseException as error:  # noqa: BLE001 - whatever it is, it crosses as text
-        return {"error": one_line(f"{type(error).__name__}: {error}")[:_MAX_REASON]}
+        return {"error": shortened(f"{type(error).__name__}: {error}", most=MOST_SAID)}
 
 
 def answer_text(text: str) -> str:

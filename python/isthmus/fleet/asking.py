@@ -4,9 +4,8 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from isthmus.suggest import one_line
+from isthmus.suggest import MOST_SAID, shortened
 
-_MAX_REASON = 400
 OfText = Callable[[str], str]
 """A function of a module that the workers have, too: its name crosses, and not its code."""
 
@@ -61,5 +60,5 @@ def answer_in(message: object) -> str | WorkerError | None:
         case {"answer": str(text)}:
             return text
         case {"error": str(text)}:
-            return WorkerError(one_line(text)[:_MAX_REASON])
+            return WorkerError(shortened(text, most=MOST_SAID))
     return None

@@ -19,11 +19,10 @@ from typing import IO
 
 from isthmus.errors import UsageError
 from isthmus.fleet.asking import OfText, WorkerError, answer_in, question_of, read_json
-from isthmus.suggest import one_line
+from isthmus.suggest import MOST_SAID, shortened
 
 _JOIN_S = 60.0
 _END_S = 5.0
-_MAX_REASON = 400
 _CHUNK_BYTES = 1 << 20
 # A run of all tests has some MB.
 _MAX_ANSWER_BYTES = 64 << 20
@@ -240,7 +239,7 @@ class _Worker:
         last = next((line for line in reversed(lines) if line.strip()), "nothing was said")
         program = Path(self.command[0]).name
         code = self._process.returncode
-        return f"{program} ended with exit code {code}: {one_line(last.strip())[:_MAX_REASON]}"
+        return f"{program} ended with exit code {code}: {shortened(last.strip(), most=MOST_SAID)}"
 
     def terminate(self) -> None:
         self._process.terminate()

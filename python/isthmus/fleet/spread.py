@@ -16,7 +16,7 @@ from isthmus.errors import Error, UsageError
 from isthmus.fleet.asking import words_of
 from isthmus.fleet.waiting import Waiting
 from isthmus.spelling import counted
-from isthmus.suggest import one_line
+from isthmus.suggest import MOST_SAID, shortened
 
 MAX_LOSSES = 4
 """A work that was under way so often when its worker was lost is given up: it may be the cause."""
@@ -25,7 +25,6 @@ PATIENCE_S = 60.0
 _LOOK_S = 1.0
 # The longest time until Ctrl-C is noticed.
 _POLL_S = 0.1
-_MAX_REASON = 400
 _GOES_ON = "what is finished is kept: the same command continues"
 T = TypeVar("T")
 
@@ -185,7 +184,7 @@ class Spread:
         self._look(now=True)
         if asked.worker not in self._here:
             return
-        reason = one_line(why)[:_MAX_REASON]
+        reason = shortened(why, most=MOST_SAID)
         self._bad[asked.worker] = reason
         self.say(f"asked no more: the worker at {asked.worker}: {reason}")
         self._take_back(asked.worker, 0)

@@ -15,11 +15,10 @@ from collections.abc import Sequence
 import isthmus
 from isthmus.fleet.attempt import Outcome
 from isthmus.fleet.task import Answer, Answers, Introduction, Task
-from isthmus.suggest import one_line
+from isthmus.suggest import MOST_SAID, shortened
 
 _DOCTOR_TIMEOUT_S = 120.0
 _NO_DEVICE = 4
-_MAX_REASON = 400
 # The program, in a process that Ctrl-C ends although the worker above it ignores that. The kernel
 # kills it when the worker's thread that waits for it ends, which it does only with the worker (1:
 # PR_SET_PDEATHSIG of prctl.h). A worker that has ended before is no parent any more.
@@ -150,9 +149,9 @@ def _reason(stderr: str) -> str:
     """Give the error's own line, or the last one."""
     errors = [line for line in stderr.splitlines() if line.startswith("error: ")]
     line = errors[-1].removeprefix("error: ") if errors else _last_line(stderr)
-    return one_line(line)[:_MAX_REASON]
+    return shortened(line, most=MOST_SAID)
 
 
 def _last_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return one_line(lines[-1])[:_MAX_REASON] if lines else ""
+    return shortened(lines[-1], most=MOST_SAID) if lines else ""

@@ -14,17 +14,23 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+# For DuckDB's own work, which can't go to disk: its default, 80 % of the machine, isn't left beside
+# the runs. Rows of an answer are Python's, and not in it.
+_MEMORY = "1GiB"
+_MOST_ROWS = 1_000_000
 # No files, no network, no extensions that would be fetched, no variables of this process, and
 # nothing of this can be undone. Source: https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview
 _SETTINGS = (
     "SET temp_directory = ''",
     "SET TimeZone = 'UTC'",
+    f"SET memory_limit = '{_MEMORY}'",
     "SET autoinstall_known_extensions = false",
     "SET autoload_known_extensions = false",
     "SET python_enable_replacements = false",
     "SET enable_external_access = false",
     "SET lock_configuration = true",
 )
+_LESS = "ask for less: fewer rows by WHERE, LIMIT or GROUP BY, no join of everything with itself"
 _HINT = (
     f"the views are {', '.join(VIEWS)}; `isthmus runs query 'DESCRIBE results'` lists the columns "
     "of one"
@@ -84,7 +90,14 @@ def ask(sql: str, views: "Mapping[str, pa.Table]") -> Answer:
                 connection.execute(setting)
             cursor = connection.execute(statement)
             heads = tuple(column[0] for column in cursor.description or ())
-            return Answer(heads=heads, rows=tuple(cursor.fetchall()))
+            rows = cursor.fetchmany(_MOST_ROWS + 1)
+            if len(rows) > _MOST_ROWS:
+                raise UsageError(f"the answer has more than {_MOST_ROWS} rows", hint=_LESS)
+            return Answer(heads=heads, rows=tuple(rows))
+        except (duckdb.OutOfMemoryException, MemoryError) as cause:
+            raise UsageError(
+                f"the question needs more memory than {_MEMORY}", hint=_LESS
+            ) from cause
         except duckdb.Error as cause:
             raise UsageError(f"DuckDB can't answer: {_first_lines(cause)}", hint=_HINT) from None
 

@@ -208,11 +208,12 @@ def _listed(grid: _Grid, width: int) -> list[str]:
     heads, *rows = grid.rows
     num_names = _num_names(grid, width)
     rest = list(range(num_names, len(heads)))
-    lines = wrapped(_GAP.join(heads[:num_names]), width)
+    names = grid.columns(range(num_names))
+    lines = wrapped(names.line(names.rows[0]), width)
     if len(rest) == 1:
         lines += wrapped(f"{_INDENT}{heads[-1]}", width)
-    for row in rows:
-        lines += wrapped(_GAP.join(row[:num_names]), width)
+    for row, name in zip(rows, names.rows[1:], strict=True):
+        lines += wrapped(names.line(name), width)
         for index in rest:
             label = f"{heads[index]}: " if len(rest) > 1 else ""
             if row[index]:

@@ -7,26 +7,6 @@ from isthmus.json_text import json_text
 from isthmus.reproduce.matching import Pair
 from isthmus.reproduce.side_by_side import Reproduced
 
-_COLUMNS = (
-    "experiment",
-    "table",
-    "quantity",
-    "bytes",
-    "unit",
-    "theirs",
-    "theirs_low",
-    "theirs_high",
-    "theirs_said",
-    "ours",
-    "ours_low",
-    "ours_high",
-    "ours_said",
-    "ratio",
-    "measured_between",
-    "emulated",
-    "why_not",
-)
-
 
 def as_json(every: Sequence[Reproduced]) -> str:
     """Write experiments as JSON, in bytes, seconds and B/s."""
@@ -57,7 +37,7 @@ def as_csv(every: Sequence[Reproduced]) -> str:
             between = pair.ours.between if pair.ours else None
             words = "" if between is None else f"{between[0]} and {between[1]}"
             records.append({**row, "measured_between": words, "emulated": _flag(one)})
-    return csv_of_records(_COLUMNS, records)
+    return csv_of_records(list(records[0]), records)
 
 
 def _flag(one: Reproduced) -> str:

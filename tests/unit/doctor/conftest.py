@@ -2,14 +2,13 @@
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
 
 import pytest
 
 from fakes.settling_links import links_that_settle_soon  # noqa: F401 - for all tests here
 from isthmus.bench.choice import choose_device
 from isthmus.doctor.facts import Driver, Gpu, Host, HugePagePool, IommuGroup
-from isthmus.doctor.sources import Native, Sources
+from isthmus.doctor.sources import Sources
 from isthmus.errors import DriverError
 from isthmus.machine.link import LinkFacts
 from isthmus.machine.link_errors import AerCounts, LinkErrorCounts
@@ -263,7 +262,7 @@ def sources(
     monkeypatch.setattr("isthmus.machine.link._SETTLE_SECONDS", 0.0)
     monkeypatch.delenv("ISTHMUS_DRIVER", raising=False)
     return Sources(
-        native=cast("Native", native),
+        native=native,
         choose_device=choose_device,
         nvml=nvml,
         root=tmp_path,

@@ -68,8 +68,9 @@ def test_the_prolog_drains_slow_nodes_and_those_without_a_gpu_and_says_why(
     # Of another profile is another machine, which a narrow link alone isn't.
     prolog = script(
         tmp_path / "prolog.sh",
-        f'export ISTHMUS_BENCH="{ONE} --anyway --device $device"\n'
-        f"export ISTHMUS={PROGRAMS / 'isthmus'} ISTHMUS_BASELINE={baseline}\n"
+        f'export ISTHMUS_BENCH="{ONE} --anyway" ISTHMUS_DEVICES="$device"\n'
+        f"export ISTHMUS={PROGRAMS / 'isthmus'} ISTHMUS_BASELINES={tmp_path}\n"
+        f'cp {baseline} "{tmp_path}/gpu$device.json"\n'
         f"exec {shlex.quote(str(EXAMPLES / 'slurm_prolog.sh'))}\n",
     )
     nodes = ("n1", "n2", *_BAD)
@@ -86,7 +87,9 @@ def test_the_prolog_drains_slow_nodes_and_those_without_a_gpu_and_says_why(
     half, none = sorted(reasons.splitlines())
     assert half.startswith("half-link: isthmus: ")
     assert "1 slower" in half
-    assert none == "no-gpu: isthmus: no device 'emulated:no-gpu': the driver has no device"
+    assert none == (
+        "no-gpu: isthmus: GPU emulated:no-gpu: no device 'emulated:no-gpu': the driver has no device"
+    )
     assert sorted(done.out.split()) == ["n1", "n2"], done.err
 
 

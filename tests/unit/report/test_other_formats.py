@@ -6,6 +6,7 @@ import re
 import pytest
 
 from fakes import runs
+from isthmus.errors import UsageError
 from isthmus.report.format import RunFormat, TableLayout
 from isthmus.report.formats.as_gdrcopy import as_gdrcopy
 from isthmus.report.formats.as_nvbandwidth import as_nvbandwidth, as_nvbandwidth_json
@@ -222,10 +223,14 @@ def test_apiperf_and_pplat_have_their_lines() -> None:
     )
 
 
-def test_a_run_without_windows_has_gdrcopy_s_head_only() -> None:
-    text = as_gdrcopy(with_results(copy(_H2D, 55.0)))
-    assert "selecting device 0" in text
-    assert "gdr_copy" not in text
+def test_a_run_without_windows_has_nothing_for_gdrcopy_s_format_and_says_why() -> None:
+    with pytest.raises(UsageError, match="nothing for --format gdrcopy: needs one of window_band"):
+        as_gdrcopy(with_results(copy(_H2D, 55.0)))
+    run = runs.run()
+    waived = {"status": Status.WAIVED, "median": None, "reason": "no backend works"}
+    windows = [r.model_copy(update=waived) for r in run.results if r.test == "window_write"]
+    with pytest.raises(UsageError, match="nothing for --format gdrcopy: no backend works"):
+        as_gdrcopy(run.model_copy(update={"results": windows}))
 
 
 def test_a_step_that_the_backend_does_not_take_is_no_number() -> None:

@@ -34,7 +34,7 @@ def stored_runs_text(found: Sequence[StoredRun], wanted: Format, *, width: int =
 def _table(found: Sequence[StoredRun]) -> Table:
     return Table(
         title="Stored runs",
-        heads=("id", "started (UTC)", "state", "device", "size", "command"),
+        heads=("id", "state", "started (UTC)", "device", "size", "command"),
         rows=tuple(map(_row, found)),
         num_text_columns=6,
     )
@@ -43,8 +43,8 @@ def _table(found: Sequence[StoredRun]) -> Table:
 def _row(run: StoredRun) -> tuple[str, ...]:
     return (
         run.id,
-        f"{run.started_at:%Y-%m-%d %H:%M}" if run.started_at else "-",
         run.state.value,
+        f"{run.started_at:%Y-%m-%d %H:%M}" if run.started_at else "-",
         # The name of an emulated device says that it is one.
         run.device or "-",
         approximate_size(run.num_bytes) if run.num_bytes else "-",

@@ -6,6 +6,7 @@ Headings, columns and separators are GDRCopy's, so programs that read its output
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from isthmus.errors import UsageError
 from isthmus.report.heading import emulated_warning
 from isthmus.run.model import Result, Run, Status
 
@@ -26,8 +27,20 @@ _PING_PONG = (
 )
 
 
+GDRCOPY_TESTS = frozenset(
+    f"window_{name}"
+    for name in ("write", "read", "bandwidth_write", "bandwidth_read", "lifecycle", "ping_pong")
+)
+"""The tests that this format has tables for."""
+
+
 def as_gdrcopy(run: Run) -> str:
-    """Write a run's windows as GDRCopy's tests print theirs, without what wasn't measured."""
+    """
+    Write a run's windows as GDRCopy's tests print theirs, without what wasn't measured.
+
+    Raises:
+        UsageError: Nothing of them was measured.
+    """
     sections = [
         _latency(run, "window_write", "memcpy_pinned", "cuMemcpy_H2D"),
         _latency(run, "window_read", "memcpy_pinned", "cuMemcpy_D2H"),
@@ -37,6 +50,10 @@ def as_gdrcopy(run: Run) -> str:
         _life(run),
         _round_trip(run),
     ]
+    if not any(sections):
+        reasons = [one.reason for one in run.results if one.test in GDRCOPY_TESTS and one.reason]
+        why = reasons[0] if reasons else f"needs one of {', '.join(sorted(GDRCOPY_TESTS))}"
+        raise UsageError(f"run {run.run.id} has nothing for --format gdrcopy: {why}")
     lines = [*_head(run), *(line for section in sections for line in section)]
     return "\n".join(lines) + "\n"
 
