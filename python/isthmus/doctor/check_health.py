@@ -1,6 +1,6 @@
 """Judges a GPU's errors, power and sharing, and what GPUs can read of each other."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 
 from isthmus.doctor.check import Check, Status, judged
@@ -114,9 +114,3 @@ def check_peers(peers: Peers) -> Check | None:
         advice.append(_ACS)
     facts = {"refused": [list(pair) for pair in refused], "acs": list(peers.acs_redirects)}
     return judged("peers", finding, "; ".join(advice) or None, facts)
-
-
-def checks_of_use(gpu: Gpu) -> Sequence[Check]:
-    """Judge health, power and sharing of one GPU, as far as they are shown."""
-    checks = (check_errors(gpu), check_power(gpu), check_sharing(gpu))
-    return [check for check in checks if check is not None]

@@ -8,11 +8,7 @@ _MEASURE = "run `isthmus profile` (10 s): copies are then planned with this mach
 
 def check_profile(facts: ProfileFacts) -> Check:
     """Say how old the profile is, or why there is none."""
-    told = {
-        "measured": facts.measured,
-        "source": facts.source,
-        "file": facts.file or None,
-    }
+    told = {"measured": facts.measured, "source": facts.source, "file": facts.file or None}
     name = f"gpu {facts.ordinal} profile"
     if facts.measured:
         return judged(name, f"measured {facts.age}: {facts.source}", facts=told)

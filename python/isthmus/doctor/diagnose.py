@@ -11,7 +11,7 @@ from isthmus.doctor.check_driver import (
     check_optional_symbols,
 )
 from isthmus.doctor.check_gpu import check_clocks, check_identity, check_iommu, check_numa
-from isthmus.doctor.check_health import check_peers, checks_of_use
+from isthmus.doctor.check_health import check_errors, check_peers, check_power, check_sharing
 from isthmus.doctor.check_host import (
     check_clock,
     check_copy_instructions,
@@ -138,13 +138,12 @@ def _gpu_checks(
     yield check_link(gpu)
     yield check_bar1(gpu)
     yield check_windows(windows)
-    memory = check_window_memory(windows)
-    if memory is not None:
-        yield memory
+    yield from filter(None, [check_window_memory(windows)])
     yield check_profile(profile)
     yield check_numa(gpu, num_nodes=host.num_nodes, allowed_cpus=list(host.allowed_cpus))
     yield check_iommu(gpu, num_groups=host.num_iommu_groups)
-    yield from filter(None, (check_clocks(gpu), *checks_of_use(gpu)))
+    checks = (check_clocks(gpu), check_errors(gpu), check_power(gpu), check_sharing(gpu))
+    yield from filter(None, checks)
 
 
 def _software_checks(sources: Sources, driver: Driver | None, gpus: list[Gpu]) -> Iterator[Check]:

@@ -3,7 +3,9 @@
 import os
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from isthmus.doctor.facts import Gpu, Health, Peers
 from isthmus.doctor.sources import Sources
@@ -59,19 +61,18 @@ def read_peers(sources: Sources, gpus: Sequence[Gpu]) -> Peers:
     for first in gpus:
         with Nvml(first.pci_address, sources.nvml) as nvml:
             for second in (gpu for gpu in gpus if gpu.ordinal > first.ordinal):
-                address = second.pci_address.encode()
-                status = nvml.ask(
-                    "peer access",
-                    lambda n, gpu, other=address: n.nvmlDeviceGetP2PStatus(
-                        gpu, n.nvmlDeviceGetHandleByPciBusId(other), _PEER_READS
-                    ),
-                )
+                status = nvml.ask("peer access", partial(_peer_status, second.pci_address))
                 if status is not None:
                     allowed[first.ordinal, second.ordinal] = status == _PEER_OK
     return Peers(
         allowed=allowed,
         acs_redirects=sorted({port for gpu in gpus for port in gpu.health.acs_redirects}),
     )
+
+
+def _peer_status(other: str, nvml: Any, gpu: Any) -> int:  # noqa: ANN401 - NVML's
+    handle = nvml.nvmlDeviceGetHandleByPciBusId(other.encode())
+    return int(nvml.nvmlDeviceGetP2PStatus(gpu, handle, _PEER_READS))
 
 
 def _xids(root: Path, pci_address: str) -> list[int] | None:

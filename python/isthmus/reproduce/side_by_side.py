@@ -7,8 +7,8 @@ from statistics import median
 from isthmus.report.heading import about_device, emulated_warning, head_lines
 from isthmus.report.numbers import gigabytes_per_second, ratio
 from isthmus.report.page import Page, Table
-from isthmus.report.tables.sparks import RATIO_HEAD, bars, is_logarithmic, ratio_dot
-from isthmus.reproduce.cells import number, ours_cell, ratio_cell, theirs_cell
+from isthmus.report.tables.sparks import RATIO_HEAD, ratio_dot
+from isthmus.reproduce.cells import ours_cell, ratio_cell, theirs_cell
 from isthmus.reproduce.matching import NOT_THIS_SIZE, Pair, pairs_of
 from isthmus.reproduce.publication import Publication, Series
 from isthmus.run.model import Run
@@ -18,7 +18,6 @@ from isthmus.spelling import counted
 _HEADS = ("", "size", "theirs", "ours", "ours / theirs")
 _BETWEEN = "* between two sizes that were measured, on a straight line in logarithmic scales"
 _RANGES = "within, overlaps, below, above: our number or range, against the range that they give"
-_FEWEST_BARS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +53,7 @@ def page_of(one: Reproduced, *, pictures: bool) -> Page:
 
     Args:
         one: The experiment.
-        pictures: Add small pictures of characters that need an encoding such as UTF-8.
+        pictures: Add dots for ratios, in characters that need an encoding such as UTF-8.
     """
     shown = [pair for pair in one.pairs if pair.ours is not None or not _of_series(pair, one)]
     names = dict.fromkeys(pair.figure.table for pair in shown)
@@ -62,7 +61,6 @@ def page_of(one: Reproduced, *, pictures: bool) -> Page:
     tables = [
         *(table for name, pairs in by_name.items() for table in _tables(name, pairs, pictures)),
         _all_sizes(one),
-        *(_bars(one) if pictures else ()),
     ]
     return Page(
         warning=emulated_warning(one.run.machine),
@@ -153,50 +151,6 @@ def _pairs(one: Reproduced, series: Series) -> list[Pair]:
         for pair in one.pairs
         if pair.figure.quantity == series.quantity and pair.figure.published
     ]
-
-
-def _bars(one: Reproduced) -> list[Table]:
-    """Draw theirs and ours of each series over their sizes, in one scale."""
-    tables = []
-    for name in dict.fromkeys(series.table for series in one.publication.series):
-        every = [series for series in one.publication.series if series.table == name]
-        tables += [table for table in (_bars_table(name, every, one),) if table]
-    return tables
-
-
-def _bars_table(name: str, every: Iterable[Series], one: Reproduced) -> Table | None:
-    curves: dict[str, dict[int, float]] = {}
-    unit = ""
-    for series in every:
-        pairs, unit = _pairs(one, series), series.unit
-        curves[f"{series.quantity}, theirs"] = {
-            pair.figure.bytes or 0: pair.figure.scaled(pair.figure.value) or 0.0 for pair in pairs
-        }
-        curves[f"{series.quantity}, ours"] = {
-            pair.figure.bytes or 0: pair.ours.low for pair in pairs if pair.ours
-        }
-    sizes = sorted({size for curve in curves.values() for size in curve})
-    values = [value for curve in curves.values() for value in curve.values()]
-    if len(sizes) < _FEWEST_BARS:
-        return None
-    low, high = min(values), max(values)
-    ends = f"{format_size(sizes[0])} to {format_size(sizes[-1])}"
-    heights = ", heights are logarithms" if is_logarithmic(low, high) else ""
-    return Table(
-        title=f"{name}: one bar for each size from {ends}{heights}",
-        heads=("", "", "least", "most"),
-        rows=tuple(
-            (
-                label,
-                bars(curve, sizes, low, high),
-                number(min(curve.values()), unit),
-                number(max(curve.values()), unit),
-            )
-            for label, curve in curves.items()
-            if curve
-        ),
-        num_text_columns=2,
-    )
 
 
 def _foot(one: Reproduced) -> Iterable[str]:

@@ -54,11 +54,12 @@ def test_other_processes_are_read_before_this_one_puts_a_load_on(
 ) -> None:
     tell_all(nvml)
     loads = []
-    ask = nvml.nvmlDeviceGetComputeRunningProcesses
-    nvml.nvmlDeviceGetComputeRunningProcesses = lambda gpu: (
-        loads.append(len(native.loads)),
-        ask(gpu),
-    )[1]
+
+    def ask(_gpu: object) -> list[SimpleNamespace]:
+        loads.append(len(native.loads))
+        return []
+
+    nvml.nvmlDeviceGetComputeRunningProcesses = ask
     health(sources)
     assert loads == [0]
 
@@ -119,7 +120,12 @@ def test_a_sick_gpu_that_is_shared_and_cannot_reach_its_peer_is_found(
     tell_all(nvml)
     native.real.num_devices = 2
     asked = []
-    nvml.nvmlDeviceGetP2PStatus = lambda one, other, what: asked.append((one, other, what)) or 1
+
+    def status(*question: object) -> int:
+        asked.append(question)
+        return 1
+
+    nvml.nvmlDeviceGetP2PStatus = status
     put(sources.root / "dev/kmsg", b"NVRM: Xid (PCI:0000:01:00): 79, gone\n")
     found = {check.name: check for check in diagnose(sources).checks}
     assert found["gpu 0 errors"].finding.startswith("Xid 79 in the kernel's log, ECC on, 1 uncor")

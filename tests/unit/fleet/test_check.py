@@ -289,6 +289,15 @@ def test_modelled_and_measured_gpus_are_never_judged_together() -> None:
     assert len(health.classes) == 2
 
 
+def test_emulated_heads_a_fleet_only_if_all_of_it_is_and_names_those_of_another() -> None:
+    emulated = [Made(name=f"e{i}", emulated=True) for i in range(5)]
+    assert "EMULATED" not in fleet_text(check_fleet(fleet_of(equal_nodes(6))))
+    of_all = fleet_text(check_fleet(fleet_of(emulated)))
+    assert of_all.startswith("EMULATED devices: their numbers are modelled")
+    mixed = fleet_text(check_fleet(fleet_of([*equal_nodes(6), *emulated])))
+    assert mixed.startswith("EMULATED, so modelled: 5 of 11 GPUs, on e0, e1, e2, e3, ...\n")
+
+
 def test_an_empty_fleet_is_judged() -> None:
     assert check_fleet(Fleet()).patients == []
 

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 import isthmus
 from isthmus.fleet import worker
+from isthmus.fleet.answering import answer
 from isthmus.fleet.attempt import Outcome
 from isthmus.fleet.task import Answers, Introduction, Task
 from isthmus.run.model import Run
@@ -94,6 +95,7 @@ def test_a_node_diagnoses_itself() -> None:
 _LONG = """
 import sys
 from isthmus.fleet import worker
+from isthmus.fleet.answering import answer
 worker.measure(sys.argv[1])
 """
 
@@ -144,3 +146,15 @@ def test_a_measurement_whose_worker_has_ended_before_it_began_does_not_begin() -
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "the worker has ended\n"
+
+
+@pytest.mark.parametrize("length", [1500, 5000])
+def test_the_message_of_an_exception_is_whole_unless_it_is_a_page_and_then_its_length_is_said(
+    length: int,
+) -> None:
+    name = "x" * length
+    error = answer({"function": "importlib:import_module", "text": name})["error"]
+    assert isinstance(error, str)
+    whole = f"ModuleNotFoundError: No module named '{name}'"
+    assert error == whole or error == f"{whole[:2000]}... ({len(whole)} characters)"
+    assert (error == whole) == (length == 1500)

@@ -88,7 +88,7 @@ def test_words_are_wrapped_and_where_that_is_too_narrow_listed() -> None:
     ]
     assert table_lines(TESTS, 50) == [
         "Tests",
-        "suite  name",
+        "suite    name",
         "    what it measures",
         "latency  host_to_device_small_copy_async",
         "    a copy of few bytes, and its ends",

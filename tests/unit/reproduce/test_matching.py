@@ -171,11 +171,11 @@ def test_sizes_that_a_series_lacks_are_shown_too() -> None:
 
 def test_the_least_and_the_most_of_our_runs_stand_beside_theirs() -> None:
     spread = OURS.model_copy(update={"spread": True})
-    ends = {"min": 2.0, "max": 5.0}
-    found = pair(figure(bytes=KIB, value=1, ours=spread), result(KIB, 3.0, **ends))
+    ends = result(KIB, 3.0, min=2.0, max=5.0)
+    found = pair(figure(bytes=KIB, value=1, ours=spread), ends)
     assert found.ours is not None
     assert (found.ours.low, found.ours.high, found.ours.spread) == (3.0, 3.0, (2.0, 5.0))
-    without = pair(figure(bytes=KIB, value=1), result(KIB, 3.0, **ends)).ours
+    without = pair(figure(bytes=KIB, value=1), ends).ours
     assert without is not None
     assert without.spread is None
 

@@ -9,6 +9,8 @@ from isthmus.report.fitting import PAGE_WIDTH, blocks_text, wrapped, wrapped_lin
 from isthmus.spelling import counted, listed
 from isthmus.suggest import one_line
 
+_MOST_NAMED = 4
+_ALL_MODELLED = "EMULATED devices: their numbers are modelled, not measured on a GPU"
 _MOST_SHOWN = 12
 _MOST_CAUSES = 2
 _MOST_NOTES = 6
@@ -63,18 +65,24 @@ def headline(health: Health) -> str:
     return f"{len(health.bad)} of {counted(total, 'GPU')} {are} bad: {listed(counts)}"
 
 
-def is_modelled(health: Health) -> bool:
-    """Whether a GPU of the fleet is emulated."""
-    return any(patient.emulated for patient in health.patients)
+def modelled_warning(health: Health) -> str | None:
+    """Say which GPUs of the fleet are emulated; None if none is."""
+    known = [patient for patient in health.patients if patient.emulated is not None]
+    modelled = [one_line(patient.node) for patient in known if patient.emulated]
+    if len(modelled) == len(known):
+        return _ALL_MODELLED if modelled else None
+    which = ", ".join([*modelled[:_MOST_NAMED], *["..."] * (len(modelled) > _MOST_NAMED)])
+    are = f"EMULATED, so modelled: {len(modelled)} of {counted(len(known), 'GPU')}, on {which}"
+    return are if modelled else None
 
 
 def _head(health: Health) -> list[str]:
-    warning = "EMULATED devices: their numbers are modelled, not measured on a GPU"
+    warning = modelled_warning(health)
     said = headline(health)
     doubtful, fine = health.count(Verdict.DOUBTFUL), health.count(Verdict.OK)
     others = f"; {doubtful} doubtful, {fine} ok" if health.patients else ""
     size = f"{counted(health.num_nodes, 'node')}, {counted(health.num_runs, 'run')}"
-    return [*([warning] if is_modelled(health) else []), f"{said}{others} ({size})"]
+    return [*([warning] if warning else []), f"{said}{others} ({size})"]
 
 
 def _lines(patient: Patient, *, every: bool, width: int) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import isthmus
 from isthmus.fleet.health import Health, Patient
 from isthmus.fleet.health import Verdict as Kind
-from isthmus.report.answers.fleet import NEEDED, headline, is_modelled
+from isthmus.report.answers.fleet import NEEDED, headline, modelled_warning
 from isthmus.report.document.fleet_pictures import (
     MOST_CELLS,
     cells,
@@ -39,12 +39,9 @@ _SPREAD = (
 def fleet_document(health: Health) -> Document:
     """Collect what a fleet's page shows: the bad ones first."""
     judged = [patient for patient in health.patients if patient.standings]
-    modelled = is_modelled(health)
     return Document(
         title=f"Fleet of {counted(health.num_nodes, 'node')}",
-        warning="EMULATED devices: their numbers are modelled, not measured on a GPU"
-        if modelled
-        else None,
+        warning=modelled_warning(health),
         about=(tuple(f"{name}: {counted(n, 'GPU')}" for name, n in health.classes),),
         verdicts=(_verdict(health),),
         chapters=(*_pictures(judged), _standings(health, judged)),
