@@ -29,7 +29,7 @@ from isthmus.doctor.check_software import check_nvrtc
 from isthmus.doctor.check_windows import check_gdrapi, check_window_memory, check_windows
 from isthmus.doctor.facts import Driver, Gpu, Host, ProfileFacts, WindowFacts
 from isthmus.doctor.read_driver import OpenDriver, describe_driver, open_driver, read_gpu
-from isthmus.doctor.read_health import read_peers
+from isthmus.doctor.read_health import read_peers, read_xids
 from isthmus.doctor.read_host import read_hardware, read_host
 from isthmus.doctor.read_nvrtc import read_nvrtc
 from isthmus.doctor.read_profile import read_profile
@@ -116,7 +116,7 @@ def _look_at_gpus(sources: Sources, host: Host, view: _View) -> tuple[list[Gpu],
         try:
             gpu = read_gpu(sources, view.driver, ordinal)
         except Error as error:
-            checks.append(_unusable(ordinal, error))
+            checks.append(_unusable(ordinal, error, read_xids(sources.root) or []))
             continue
         gpus.append(gpu)
         windows = read_windows(sources, view.driver, ordinal)
@@ -126,9 +126,12 @@ def _look_at_gpus(sources: Sources, host: Host, view: _View) -> tuple[list[Gpu],
     return gpus, [*checks, *([peers] if peers else [])]
 
 
-def _unusable(ordinal: int, error: Error) -> Check:
+def _unusable(ordinal: int, error: Error, xids: list[int]) -> Check:
     advice = "check dmesg for NVRM or Xid lines, and whether nvidia-smi lists it"
-    return judged(f"gpu {ordinal}", f"can't be used: {error}", advice, status=Status.PROBLEM)
+    # The GPU doesn't tell which of the log's it is.
+    logged = f", and the kernel's log has Xid {', '.join(map(str, xids))}" if xids else ""
+    finding = f"can't be used: {error}{logged}"
+    return judged(f"gpu {ordinal}", finding, advice, status=Status.PROBLEM)
 
 
 def _gpu_checks(

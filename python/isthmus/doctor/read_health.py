@@ -42,7 +42,7 @@ def read_health(sources: Sources, nvml: Nvml, pci_address: str) -> Health:
         "processes", lambda n, gpu: [p.pid for p in n.nvmlDeviceGetComputeRunningProcesses(gpu)]
     )
     return Health(
-        xids=_xids(sources.root, pci_address),
+        xids=read_xids(sources.root, pci_address),
         ecc=ecc,
         new_uncorrected=new,
         uncorrected=ever,
@@ -75,8 +75,8 @@ def _peer_status(other: str, nvml: Any, gpu: Any) -> int:  # noqa: ANN401 - NVML
     return int(nvml.nvmlDeviceGetP2PStatus(gpu, handle, _PEER_READS))
 
 
-def _xids(root: Path, pci_address: str) -> list[int] | None:
-    """List the Xid errors of a GPU in the kernel's log; None if it can't be read."""
+def read_xids(root: Path, pci_address: str | None = None) -> list[int] | None:
+    """List the Xid errors of one GPU, or of all, in the kernel's log; None if it can't be read."""
     try:
         log = os.open(root / "dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
@@ -90,7 +90,7 @@ def _xids(root: Path, pci_address: str) -> list[int] | None:
     finally:
         os.close(log)
     found = ((at.decode().lower(), int(code)) for at, code in _XID.findall(text))
-    return [code for at, code in found if pci_address.lower().startswith(at)]
+    return [code for at, code in found if (pci_address or at).lower().startswith(at)]
 
 
 def _record(log: int) -> bytes:

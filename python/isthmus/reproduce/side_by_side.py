@@ -35,11 +35,6 @@ class Reproduced:
     run: Run
     pairs: tuple[Pair, ...]
 
-    @property
-    def found(self) -> list[Pair]:
-        """The figures that ours stand beside."""
-        return [pair for pair in self.pairs if pair.ours is not None]
-
 
 def reproduced(publication: Publication, run: Run) -> Reproduced:
     """Put a run beside published figures."""

@@ -136,3 +136,12 @@ def test_a_sick_gpu_that_is_shared_and_cannot_reach_its_peer_is_found(
     )
     assert found["peers"].finding == "no access between 1 of 1 pairs: 0 and 1"
     assert asked == [(b"0000:01:00.0", b"0000:02:00.0", 0)]
+
+
+def test_a_gpu_that_fell_off_the_bus_is_shown_with_the_xid_of_the_log(
+    sources: Sources, native: SimpleNamespace
+) -> None:
+    native.real.lost = {0}
+    put(sources.root / "dev/kmsg", b"NVRM: Xid (PCI:0000:01:00): 79, gone\n")
+    found = {check.name: check for check in diagnose(sources).checks}
+    assert found["gpu 0"].finding.endswith("and the kernel's log has Xid 79")
