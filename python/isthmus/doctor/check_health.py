@@ -9,7 +9,7 @@ from isthmus.spelling import counted
 
 _ERROR_FACTS = ("xids", "ecc", "new_uncorrected", "uncorrected", "remapped_rows")
 _MOST_PAIRS = 4
-# Faults that programs usually cause themselves. Source: NVIDIA, XID Errors, the catalogue.
+# Faults that programs usually cause themselves. Source: NVIDIA, XID Errors.
 _OF_PROGRAMS = {13, 31, 43, 45, 68, 69}
 _RESET = "reset the GPU (nvidia-smi --gpu-reset, as root, while nothing uses it), or reboot"
 _XIDS = "look them up in NVIDIA's Xid catalogue; 79 is a GPU that fell off the bus: power or slot"

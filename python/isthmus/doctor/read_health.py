@@ -18,8 +18,8 @@ _XID = re.compile(rb"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)\): (\d+)")
 _UNCORRECTED, _VOLATILE, _AGGREGATE = 1, 0, 1
 _PEER_READS = 0
 _PEER_OK = 0
-# PCI Express Base Specification 6.0, 7.7.11: extended capabilities begin at 0x100, ACS is 0x0d, its
-# control register has offset 6, and there request and completion redirect are bits 2 and 3.
+# Extended capabilities begin at 0x100, ACS is 0x0d, its control register has offset 6, and there
+# request and completion redirect are bits 2 and 3. Source: Linux, include/uapi/linux/pci_regs.h.
 _EXTENDED, _ACS, _CONTROL, _REDIRECTS = 0x100, 0x0D, 6, 0b1100
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from isthmus.errors import UsageError
 from isthmus.report.heading import emulated_warning
 from isthmus.run.model import Result, Run, Status
+from isthmus.suggest import one_line
 
 _US_PER_S = 1e6
 # copybw divides by 1024 twice. Source: https://github.com/NVIDIA/gdrcopy
@@ -53,7 +54,7 @@ def as_gdrcopy(run: Run) -> str:
     if not any(sections):
         reasons = [one.reason for one in run.results if one.test in GDRCOPY_TESTS and one.reason]
         why = reasons[0] if reasons else f"needs one of {', '.join(sorted(GDRCOPY_TESTS))}"
-        raise UsageError(f"run {run.run.id} has nothing for --format gdrcopy: {why}")
+        raise UsageError(one_line(f"run {run.run.id} has nothing for --format gdrcopy: {why}"))
     lines = [*_head(run), *(line for section in sections for line in section)]
     return "\n".join(lines) + "\n"
 
