@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from isthmus.reproduce.catalogue import BY_NAME
+from isthmus.reproduce.publication import read_publication
 from program import Invoke, Outcome
 
 pytestmark = pytest.mark.native
@@ -140,6 +141,35 @@ def test_sizes_can_be_chosen(invoke: Invoke) -> None:
     assert ("copybw", "4096") in found
     assert ("copylat", "4096") in found
     assert {size for _, size in found} == {"4096"}
+
+
+def test_sizes_that_theirs_lack_are_shown_as_ours_alone(invoke: Invoke) -> None:
+    outcome = invoke(
+        *("reproduce", "d2h-overhead", "--no-save", *EMULATED, "--sizes", "4,8"),
+        *("--format", "csv"),
+    )
+    rows = list(csv.DictReader(outcome.out.splitlines()))
+    alone = [row for row in rows if row["bytes"] == "8"]
+    assert {"blocking", "async", "async / blocking"} <= {row["quantity"] for row in alone}
+    assert all(row["ours"] and not row["theirs"] and not row["theirs_low"] for row in alone)
+
+
+def test_all_of_their_sizes_can_be_measured(
+    invoke: Invoke, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The real ones take minutes on the emulated device.
+    read = read_publication("pinned-vs-pageable")
+    small = [one.model_copy(update={"bytes_scale": 1024}) for one in read.series]
+    published = read.model_copy(update={"series": small})
+    monkeypatch.setattr("isthmus.cli.reproduce_one.read_publication", lambda _name: published)
+    monkeypatch.setitem(BY_NAME["pinned-vs-pageable"].__dict__, "sizes", ())
+    outcome = invoke(
+        *("reproduce", "pinned-vs-pageable", "--all-sizes", "--no-save", *EMULATED),
+        *("--format", "json"),
+    )
+    [one] = json.loads(outcome.out)["experiments"]
+    assert len(one["figures"]) == 76
+    assert all(figure["ours"] for figure in one["figures"])
 
 
 @pytest.mark.parametrize("suffix", ["txt", "md", "json", "csv"])
