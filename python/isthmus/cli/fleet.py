@@ -11,6 +11,7 @@ from isthmus.cli.command_group import command_group
 from isthmus.cli.failure import ExitCode
 from isthmus.cli.fleet_bench import bench
 from isthmus.cli.fleet_certificates import certificates
+from isthmus.cli.fleet_export import export
 from isthmus.cli.fleet_sweep import sweep
 from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say
@@ -25,6 +26,7 @@ fleet = command_group("fleet", "Measure many machines, and find the bad ones and
 fleet.command()(bench)
 fleet.command()(sweep)
 fleet.command()(certificates)
+fleet.command()(export)
 
 
 class FleetFormat(StrEnum):

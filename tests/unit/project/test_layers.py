@@ -99,6 +99,7 @@ MAY_KNOW = {
     "duckdb": {"query"},
     "dask": {"fleet"},
     "distributed": {"fleet"},
+    "prometheus_client": {"cli", "fleet"},
     "pynvml": {"doctor", "machine"},
     "typer": {"cli"},
 }

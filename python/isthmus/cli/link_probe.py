@@ -1,0 +1,115 @@
+"""
+The process that reads one GPU's link for `isthmus fleet export`, and then ends.
+
+It alone has a context on the GPU, for a moment: what a broken GPU does to it, the exporter
+survives. An idle link trains down, so it is read right after copies of 1 MiB. Each takes 20 us of a
+link of 50 GB/s.
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import Any
+
+from isthmus.errors import DriverError, Error, NoDevice
+from isthmus.machine.link import UNKNOWN_LINK, read_link
+from isthmus.machine.link_errors import read_link_errors
+from isthmus.machine.nvml import Nvml
+from isthmus.run.machine import Link
+
+_PROBE_BYTES = 1 << 20
+_FEWEST_COPIES = 8
+# Of the time between two rounds, the link gives at most so much.
+_LINK_SHARE = 0.001
+# A driver raises an idle GPU's link with its performance state, a tenth of a second after work
+# comes. Source: open-gpu-kernel-modules, issue 731.
+_SETTLE_S = 1.0
+# Copies of others find the link free: after probes it is left alone for nine times as long.
+_PAUSES = 9
+_SHORTEST_PAUSE_S = 0.005
+
+
+def read_loaded(
+    read: Callable[[], Link],
+    copy: Callable[[], Sequence[float]],
+    link_seconds: float,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> tuple[Link, list[float]]:
+    """Copy and read by turns until the link is at its maximum, or was used for `link_seconds`."""
+    end, copies, links = clock() + _SETTLE_S, list[float](), list[Link]()
+    while True:
+        made = copy()
+        copies += made
+        links.append(read())
+        best = max(links, key=lambda link: (link.generation or 0, link.width or 0))
+        pause = max(_SHORTEST_PAUSE_S, _PAUSES * sum(made))
+        trained = len(copies) >= _FEWEST_COPIES and not is_downtrained(best)
+        if trained or sum(copies) + sum(made) > link_seconds or clock() + pause > end:
+            return best, copies
+        sleep(pause)
+
+
+def is_downtrained(link: Link) -> bool | None:
+    """Whether a link is below its maximum; None if that isn't known."""
+    pairs = ((link.generation, link.generation_max), (link.width, link.width_max))
+    below = [now < most for now, most in pairs if now is not None and most is not None]
+    return any(below) if len(below) == len(pairs) else None
+
+
+def answer(arguments: Sequence[str], native: Any, nvml: Any = None) -> object:  # noqa: ANN401
+    """Give all GPUs, or what is found of one, by UUID and interval; or what failed."""
+    try:
+        driver = native.Driver.open("")
+        devices = [driver.device(ordinal) for ordinal in range(driver.device_count())]
+        if not arguments:
+            return [(one.uuid, one.pci_address, one.name, driver.emulated) for one in devices]
+        for gpu in devices:
+            if gpu.uuid == arguments[0]:
+                return _probed(driver, gpu, _LINK_SHARE * float(arguments[1]), native, nvml)
+        raise NoDevice("the driver doesn't show it any more")
+    except (Error, RuntimeError, MemoryError, OSError) as error:
+        reason = error.code_name if isinstance(error, DriverError) else type(error).__name__
+        return {"reason": reason, "detail": str(error)}
+
+
+def _probed(driver: Any, gpu: Any, link_seconds: float, native: Any, nvml: Any) -> object:  # noqa: ANN401
+    context = native.Context(driver, gpu.ordinal)
+    buffers = native.CopyBuffers(context, host_memory="pinned", size_bytes=_PROBE_BYTES)
+    once = native.Stopping(min_samples=1, max_samples=1, max_seconds=0.0, verify=False)
+
+    def read() -> Link:
+        return UNKNOWN_LINK if driver.emulated else read_link(gpu.pci_address, None, nvml).link
+
+    def copy() -> list[float]:
+        made = native.measure_bandwidth(
+            buffers, None, direction="h2d", size_bytes=_PROBE_BYTES, blocked=False, stopping=once
+        )
+        return [made.first_call_seconds, *made.samples[0].seconds]
+
+    # It stays open meanwhile, so that NVML starts once.
+    with Nvml(gpu.pci_address, nvml) as opened:
+        link, copies = read_loaded(read, copy, link_seconds)
+        c2c = opened.ask("C2C", lambda n, h: bool(n.nvmlDeviceGetC2cModeInfoV(h).isC2cEnabled))
+        replays = read_link_errors(gpu.pci_address, nvml).replays
+    if not driver.emulated and link.generation is None:
+        return {"reason": "unreadable", "detail": "; ".join(opened.notes) or "NVML doesn't say"}
+    return {
+        **link.model_dump(include={"generation", "generation_max", "width", "width_max"}),
+        "downtrained": None if c2c else is_downtrained(link),
+        "bytes_per_second": _PROBE_BYTES / median(copies[1:]),
+        "link_seconds": sum(copies),
+        "replays": replays,
+        "read_at": time.time(),
+        "reason": "",
+    }
+
+
+if __name__ == "__main__":
+    from isthmus import _native
+
+    os.nice(10)
+    print(json.dumps(answer(sys.argv[1:], _native)))
