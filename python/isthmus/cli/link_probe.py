@@ -1,9 +1,8 @@
 """
 The process that reads one GPU's link for `isthmus fleet export`, and then ends.
 
-It alone has a context on the GPU, for a moment: what a broken GPU does to it, the exporter
-survives. An idle link trains down, so it is read right after copies of 1 MiB. Each takes 20 us of a
-link of 50 GB/s.
+It alone has a context on the GPU. An idle link trains down, so it is read right after copies of
+1 MiB. Each takes 20 us of a link of 50 GB/s.
 """
 
 import json
@@ -22,8 +21,8 @@ from isthmus.run.machine import Link
 
 _PROBE_BYTES = 1 << 20
 _FEWEST_COPIES = 8
-# Of the time between two rounds, the link gives at most so much.
-_LINK_SHARE = 0.001
+# A thousandth of the time between two rounds.
+_LINK_SECONDS = 0.05
 # A driver raises an idle GPU's link with its performance state, a tenth of a second after work
 # comes. Source: open-gpu-kernel-modules, issue 731.
 _SETTLE_S = 1.0
@@ -33,14 +32,10 @@ _SHORTEST_PAUSE_S = 0.005
 
 
 def read_loaded(
-    read: Callable[[], Link],
-    copy: Callable[[], Sequence[float]],
-    link_seconds: float,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
+    read: Callable[[], Link], copy: Callable[[], Sequence[float]]
 ) -> tuple[Link, list[float]]:
-    """Copy and read by turns until the link is at its maximum, or was used for `link_seconds`."""
-    end, copies, links = clock() + _SETTLE_S, list[float](), list[Link]()
+    """Copy and read by turns until the link is at its maximum, or has had its chance."""
+    end, copies, links = time.monotonic() + _SETTLE_S, list[float](), list[Link]()
     while True:
         made = copy()
         copies += made
@@ -48,9 +43,9 @@ def read_loaded(
         best = max(links, key=lambda link: (link.generation or 0, link.width or 0))
         pause = max(_SHORTEST_PAUSE_S, _PAUSES * sum(made))
         trained = len(copies) >= _FEWEST_COPIES and not is_downtrained(best)
-        if trained or sum(copies) + sum(made) > link_seconds or clock() + pause > end:
+        if trained or sum(copies) + sum(made) > _LINK_SECONDS or time.monotonic() + pause > end:
             return best, copies
-        sleep(pause)
+        time.sleep(pause)
 
 
 def is_downtrained(link: Link) -> bool | None:
@@ -61,22 +56,24 @@ def is_downtrained(link: Link) -> bool | None:
 
 
 def answer(arguments: Sequence[str], native: Any, nvml: Any = None) -> object:  # noqa: ANN401
-    """Give all GPUs, or what is found of one, by UUID and interval; or what failed."""
+    """Give all GPUs, or what is found of the one with a UUID, or what failed."""
     try:
         driver = native.Driver.open("")
         devices = [driver.device(ordinal) for ordinal in range(driver.device_count())]
-        if not arguments:
-            return [(one.uuid, one.pci_address, one.name, driver.emulated) for one in devices]
+        if devices and not arguments:
+            same = {"emulated": driver.emulated}
+            names = ("uuid", "pci_address", "name")
+            return [same | {name: getattr(one, name) for name in names} for one in devices]
         for gpu in devices:
-            if gpu.uuid == arguments[0]:
-                return _probed(driver, gpu, _LINK_SHARE * float(arguments[1]), native, nvml)
-        raise NoDevice("the driver doesn't show it any more")
+            if gpu.uuid in arguments:
+                return _probed(driver, gpu, native, nvml)
+        raise NoDevice("the driver shows no such GPU")
     except (Error, RuntimeError, MemoryError, OSError) as error:
         reason = error.code_name if isinstance(error, DriverError) else type(error).__name__
         return {"reason": reason, "detail": str(error)}
 
 
-def _probed(driver: Any, gpu: Any, link_seconds: float, native: Any, nvml: Any) -> object:  # noqa: ANN401
+def _probed(driver: Any, gpu: Any, native: Any, nvml: Any) -> object:  # noqa: ANN401
     context = native.Context(driver, gpu.ordinal)
     buffers = native.CopyBuffers(context, host_memory="pinned", size_bytes=_PROBE_BYTES)
     once = native.Stopping(min_samples=1, max_samples=1, max_seconds=0.0, verify=False)
@@ -90,9 +87,8 @@ def _probed(driver: Any, gpu: Any, link_seconds: float, native: Any, nvml: Any) 
         )
         return [made.first_call_seconds, *made.samples[0].seconds]
 
-    # It stays open meanwhile, so that NVML starts once.
     with Nvml(gpu.pci_address, nvml) as opened:
-        link, copies = read_loaded(read, copy, link_seconds)
+        link, copies = read_loaded(read, copy)
         c2c = opened.ask("C2C", lambda n, h: bool(n.nvmlDeviceGetC2cModeInfoV(h).isC2cEnabled))
         replays = read_link_errors(gpu.pci_address, nvml).replays
     if not driver.emulated and link.generation is None:

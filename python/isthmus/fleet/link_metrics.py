@@ -4,13 +4,10 @@ import socket
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from isthmus.errors import UsageError
 from isthmus.fleet.link_watch import LinkWatch
-
-if TYPE_CHECKING:
-    from prometheus_client.core import Metric
 
 _OF_A_READING = {
     "read_at": ("read_timestamp_seconds", "Time of the last reading"),
@@ -31,19 +28,16 @@ class Collector(NamedTuple):
 
     watch: LinkWatch
 
-    def collect(self) -> "Iterator[Metric]":
+    def collect(self) -> Iterator[Any]:
         """Give all metrics of the last round."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         readings = [one for one in self.watch.readings if one.reason != "unread"]
         labels = ["gpu", "pci", "name", "emulated", "reason"]
-        up = GaugeMetricFamily(
-            "isthmus_link_up", "1 if the link was read; 0: why not", None, labels
-        )
+        up = GaugeMetricFamily("isthmus_link_up", "1: the link was read; 0: why not", None, labels)
         for one in readings:
-            emulated = str(one.emulated).lower()
-            values = [one.uuid, one.pci_address, one.name, emulated, one.reason]
-            up.add_metric(values, int(not one.reason))
+            same = [one.uuid, one.pci_address, one.name, str(one.emulated).lower()]
+            up.add_metric([*same, one.reason], int(not one.reason))
         yield up
         for part, (name, text) in _OF_A_READING.items():
             family = CounterMetricFamily if part == "replays" else GaugeMetricFamily
@@ -55,11 +49,10 @@ class Collector(NamedTuple):
         name, text = "isthmus_link_run_bytes_per_second", "Rate of large copies in the last run"
         rates = GaugeMetricFamily(name, text, None, ["gpu", "direction"])
         for gpu, run in self.watch.runs.items():
-            results = [one for one in run.results if one.test in _OF_A_RUN and one.unit == "B/s"]
+            results = [one for one in run.results if one.metric == "bandwidth" and one.median]
             largest = {one.test: one.median for one in sorted(results, key=lambda one: one.bytes)}
-            for test, rate in largest.items():
-                if rate is not None:
-                    rates.add_metric([gpu, _OF_A_RUN[test]], rate)
+            for test in _OF_A_RUN.keys() & largest.keys():
+                rates.add_metric([gpu, _OF_A_RUN[test]], largest[test] or 0.0)
         yield rates
 
 
@@ -75,9 +68,8 @@ class Endpoint(ThreadingTCPServer):
         try:
             super().__init__((host, port), _Answer)
         except (OSError, OverflowError) as cause:
-            why = getattr(cause, "strerror", None) or cause
-            hint = "choose another address with --listen"
-            raise UsageError(f"can't listen at {host}:{port}: {why}", hint=hint) from None
+            why = f"can't listen at {host}:{port}: {cause}"
+            raise UsageError(why, hint="choose another address with --listen") from None
 
     def handle_error(self, *_: object) -> None:
         """Say nothing: nobody fills the log by asking."""
@@ -85,7 +77,7 @@ class Endpoint(ThreadingTCPServer):
 
 class _Answer(BaseHTTPRequestHandler):
     server: Endpoint
-    server_version, sys_version, timeout = "isthmus", "", 10.0
+    timeout = 10.0
 
     def do_GET(self) -> None:
         if self.path != "/metrics":
@@ -96,5 +88,4 @@ class _Answer(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(self.server.text())
 
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
+    def log_message(self, *_: object) -> None: ...

@@ -2,15 +2,18 @@
 
 import json
 import subprocess
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from isthmus.errors import UsageError
 from isthmus.run.model import Run
-from isthmus.run.reading import is_journal, kept_files, read_run_file
+from isthmus.run.reading import kept_files, read_run_file
 from isthmus.run.record import Integer, Name, Number, Record, SmallNumber
 
+PERIOD_S = 50.0
+"""From the beginning of a round to that of the next: both together are within a minute."""
 ROUND_S = 10.0
 """A round ends then, whatever its processes do."""
 _MOST_RUNS = 16
@@ -58,32 +61,25 @@ class LinkWatch:
     """The GPUs of this node: the reading of each, and by UUID its last kept run."""
 
     def __init__(
-        self,
-        gpus: Sequence[Reading],
-        start: Callable[[str], "subprocess.Popen[str]"],
-        clock: Callable[[], float],
+        self, gpus: Sequence[Reading], start: Callable[[str], "subprocess.Popen[str]"]
     ) -> None:
         """Watch some GPUs: `start` starts the process that reads one, by its UUID."""
         # Both are replaced as a whole: other threads read them.
         self.readings, self.runs = gpus, dict[str, Run]()
-        self._start, self._clock = start, clock
-        self._files: Sequence[Path] = ()
+        self._start, self._files = start, list[Path]()
         self._children: dict[str, subprocess.Popen[str]] = {}
 
     def round(self) -> list[str]:
         """Read every link, and the kept runs; give a line of words for each GPU."""
-        end = self._clock() + ROUND_S
-        # A process that waits for a broken GPU can't be killed: there is never a second one.
-        stuck = {uuid for uuid, child in self._children.items() if child.poll() is None}
-        free = [gpu.uuid for gpu in self.readings if gpu.uuid not in stuck]
-        self._children |= {uuid: self._start(uuid) for uuid in free}
-        self.readings = [
-            gpu.found(reason="hangs", detail="an earlier process still waits for the GPU")
-            if gpu.uuid in stuck
-            else self._answer(gpu, end)
-            for gpu in self.readings
-        ]
-        self._read_runs([file for file in kept_files() if not is_journal(file)][-_MOST_RUNS:])
+        end = time.monotonic() + ROUND_S
+        for gpu in self.readings:
+            before = self._children.get(gpu.uuid)
+            # One that waits for a broken GPU can't be killed: there is never a second one.
+            if before is None or before.poll() is not None:
+                self._children[gpu.uuid] = self._start(gpu.uuid)
+        self.readings = [self._answer(gpu, end) for gpu in self.readings]
+        if (files := kept_files()[-_MOST_RUNS:]) != self._files:
+            self._files, self.runs = files, _last_runs(files)
         return [f"link {one.pci_address} {one.in_words}" for one in self.readings]
 
     def close(self) -> None:
@@ -94,7 +90,8 @@ class LinkWatch:
     def _answer(self, gpu: Reading, end: float) -> Reading:
         child = self._children[gpu.uuid]
         try:
-            said, _ = child.communicate(timeout=max(0.0, end - self._clock()))
+            # Even if another one has used up the time: this one may have ended long ago.
+            said, _ = child.communicate(timeout=max(0.5, end - time.monotonic()))
             return gpu.found(**json.loads(said))
         except subprocess.TimeoutExpired:
             child.kill()
@@ -102,12 +99,11 @@ class LinkWatch:
         except (ValueError, TypeError):
             return gpu.found(reason="crashed", detail=f"exit code {child.poll()} of its process")
 
-    def _read_runs(self, files: Sequence[Path]) -> None:
-        if files == self._files:
-            return
-        found: dict[str, Run] = {}
-        for file in files:
-            with suppress(UsageError):
-                run = read_run_file(file)
-                found[run.machine.device.uuid] = run
-        self._files, self.runs = files, found
+
+def _last_runs(files: Sequence[Path]) -> dict[str, Run]:
+    found: dict[str, Run] = {}
+    for file in files:
+        with suppress(UsageError):
+            run = read_run_file(file)
+            found[run.machine.device.uuid] = run
+    return found
