@@ -35,12 +35,11 @@ def read_loaded(
     read: Callable[[], Link], copy: Callable[[], Sequence[float]]
 ) -> tuple[Link, list[float]]:
     """Copy and read by turns until the link is at its maximum, or has had its chance."""
-    end, copies, links = time.monotonic() + _SETTLE_S, list[float](), list[Link]()
+    end, copies, best = time.monotonic() + _SETTLE_S, list[float](), UNKNOWN_LINK
     while True:
         made = copy()
         copies += made
-        links.append(read())
-        best = max(links, key=lambda link: (link.generation or 0, link.width or 0))
+        best = max(best, read(), key=lambda link: (link.generation or 0, link.width or 0))
         pause = max(_SHORTEST_PAUSE_S, _PAUSES * sum(made))
         trained = len(copies) >= _FEWEST_COPIES and not is_downtrained(best)
         if trained or sum(copies) + sum(made) > _LINK_SECONDS or time.monotonic() + pause > end:
@@ -61,8 +60,7 @@ def answer(arguments: Sequence[str], native: Any, nvml: Any = None) -> object:  
         driver = native.Driver.open("")
         devices = [driver.device(ordinal) for ordinal in range(driver.device_count())]
         if devices and not arguments:
-            same = {"emulated": driver.emulated}
-            names = ("uuid", "pci_address", "name")
+            same, names = {"emulated": driver.emulated}, ("uuid", "pci_address", "name")
             return [same | {name: getattr(one, name) for name in names} for one in devices]
         for gpu in devices:
             if gpu.uuid in arguments:
@@ -100,7 +98,6 @@ def _probed(driver: Any, gpu: Any, native: Any, nvml: Any) -> object:  # noqa: A
         "link_seconds": sum(copies),
         "replays": replays,
         "read_at": time.time(),
-        "reason": "",
     }
 
 

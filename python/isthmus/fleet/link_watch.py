@@ -12,11 +12,9 @@ from isthmus.run.model import Run
 from isthmus.run.reading import kept_files, read_run_file
 from isthmus.run.record import Integer, Name, Number, Record, SmallNumber
 
-PERIOD_S = 50.0
-"""From the beginning of a round to that of the next: both together are within a minute."""
-ROUND_S = 10.0
-"""A round ends then, whatever its processes do."""
-_MOST_RUNS = 16
+# A round ends after so long, whatever its processes do, and begins with each period: together they
+# are a minute.
+PERIOD_S, ROUND_S = 50.0, 10.0
 
 
 class Reading(Record):
@@ -27,7 +25,6 @@ class Reading(Record):
     name: Name
     emulated: bool
     read_at: Number | None = None
-    """When it was last read, in seconds since 1970."""
     reason: Name = "unread"
     """Why the link isn't known, as a word for a label: CUDA's name of an error. "" if it is."""
     detail: str = ""
@@ -37,9 +34,7 @@ class Reading(Record):
     width_max: SmallNumber | None = None
     downtrained: bool | None = None
     bytes_per_second: Number | None = None
-    """Of the median copy of 1 MiB from pinned memory, its start included."""
     link_seconds: Number | None = None
-    """How long all copies of the round took together."""
     replays: Integer | None = None
 
     def found(self, **facts: object) -> "Reading":
@@ -78,7 +73,7 @@ class LinkWatch:
             if before is None or before.poll() is not None:
                 self._children[gpu.uuid] = self._start(gpu.uuid)
         self.readings = [self._answer(gpu, end) for gpu in self.readings]
-        if (files := kept_files()[-_MOST_RUNS:]) != self._files:
+        if (files := kept_files()[-16:]) != self._files:
             self._files, self.runs = files, _last_runs(files)
         return [f"link {one.pci_address} {one.in_words}" for one in self.readings]
 
@@ -92,7 +87,7 @@ class LinkWatch:
         try:
             # Even if another one has used up the time: this one may have ended long ago.
             said, _ = child.communicate(timeout=max(0.5, end - time.monotonic()))
-            return gpu.found(**json.loads(said))
+            return gpu.found(**{"reason": "", **json.loads(said)})
         except subprocess.TimeoutExpired:
             child.kill()
             return gpu.found(reason="timed_out", detail=f"no answer within {ROUND_S:g} s")
