@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 from prometheus_client import generate_latest
@@ -129,7 +129,3 @@ def parsed(text: str) -> dict[str, dict[tuple[str, ...], float]]:
 
 def metrics_of(watch: LinkWatch) -> dict[str, dict[tuple[str, ...], float]]:
     return parsed(generate_latest(Collector(watch)).decode())
-
-
-def words(lines: Sequence[str]) -> str:
-    return "\n".join(lines)
