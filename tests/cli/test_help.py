@@ -13,7 +13,10 @@ EXPERIMENTS = (
     "reproduce partial-page-migration",
 )
 RUNS = ("runs", "runs list", "runs show", "runs rm", "runs prune", "runs query")
-FLEET = ("fleet", "fleet bench", "fleet certificates", "fleet check", "fleet sweep")
+FLEET = (
+    *("fleet", "fleet bench", "fleet certificates", "fleet check", "fleet export"),
+    "fleet sweep",
+)
 
 
 @pytest.mark.parametrize("command", ["", *PLAIN, *ADVISE, *EXPERIMENTS, *RUNS, *FLEET])

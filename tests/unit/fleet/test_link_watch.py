@@ -134,9 +134,7 @@ def test_the_processes_end_with_the_watch(machine: Machine) -> None:
     assert running.killed  # type: ignore[attr-defined]
 
 
-def test_rates_are_those_of_the_last_kept_run_of_each_gpu(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_rates_are_those_of_the_last_kept_run_of_each_gpu(machine: Machine, tmp_path: Path) -> None:
     watch = LinkWatch([one.found(uuid="GPU-n00") for one in machine.readings()[:1]], machine.start)
     for slower, hour in ((1.0, 1), (2.0, 2)):
         folder = write_fleet(tmp_path / f"{hour}", [Made(name="n00", slower=slower)])
