@@ -3,8 +3,10 @@
 import configparser
 import re
 import shlex
+import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
@@ -17,7 +19,7 @@ pytest.importorskip("prometheus_client", reason="isthmus[monitor] is not install
 
 from documents.test_shell_snippets import require_command
 from fakes.watched_links import parsed
-from program import NO_GPU, PROGRAM, Invoke, interruptible, run_code
+from program import NO_GPU, PROGRAM, Invoke, interruptible, run_code, run_process
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "fleet"
 UUIDS = [f"GPU-49535448-4d55-8553-8045-4d554c00000{number}" for number in range(2)]
@@ -170,6 +172,16 @@ def test_the_systemd_unit_runs_a_command_that_exists_and_has_no_more_rights_than
     assert "PrivateDevices" not in unit["Service"]
     state = unit["Service"]["StateDirectory"]
     assert unit["Service"]["Environment"] == f"XDG_DATA_HOME=/var/lib/{state}"
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze")
+def test_systemd_understands_the_unit(tmp_path: Path) -> None:
+    text = (EXAMPLES / "link-exporter.service").read_text("utf-8")
+    unit = tmp_path / "link-exporter.service"
+    # Where the program isn't installed, that would be the only complaint.
+    unit.write_text(text.replace("/opt/isthmus/bin/isthmus", sys.executable), "utf-8")
+    done = run_process(["systemd-analyze", "verify", str(unit)])
+    assert (done.code, done.out, done.err) == (0, "", "")
 
 
 def test_the_daemon_set_runs_a_command_that_exists_at_the_port_that_it_names() -> None:

@@ -29,7 +29,7 @@ def export(
     ] = None,
     textfile: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.prom", help="Write them for node_exporter instead."),
+        typer.Option(metavar="FILE.prom", help="Write it for node_exporter instead of serving."),
     ] = None,
     debug: DebugOption = False,
 ) -> None:

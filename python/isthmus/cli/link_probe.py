@@ -23,8 +23,8 @@ _PROBE_BYTES = 1 << 20
 _FEWEST_COPIES = 8
 # A thousandth of the time between two rounds.
 _LINK_SECONDS = 0.05
-# A driver raises an idle GPU's link with its performance state, a tenth of a second after work
-# comes. Source: open-gpu-kernel-modules, issue 731.
+# An idle GPU's link rises with its performance state, within a tenth of a second of dense traffic
+# (machine/link.py). Source: https://github.com/NVIDIA/open-gpu-kernel-modules/issues/731
 _SETTLE_S = 1.0
 # Copies of others find the link free: after probes it is left alone for nine times as long.
 _PAUSES = 9

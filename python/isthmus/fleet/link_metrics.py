@@ -47,13 +47,12 @@ class Collector(NamedTuple):
                     metric.add_metric([one.uuid], value)
             yield metric
         name, text = "isthmus_link_run_bytes_per_second", "Rate of large copies in the last run"
-        rates = GaugeMetricFamily(name, text, None, ["gpu", "direction"])
-        for gpu, run in self.watch.runs.items():
-            results = [one for one in run.results if one.metric == "bandwidth" and one.median]
-            largest = {one.test: one.median for one in sorted(results, key=lambda one: one.bytes)}
-            for test in _OF_A_RUN.keys() & largest.keys():
-                rates.add_metric([gpu, _OF_A_RUN[test]], largest[test] or 0.0)
-        yield rates
+        metric = GaugeMetricFamily(name, text, None, ["gpu", "direction"])
+        known = {one.uuid for one in readings}
+        for (gpu, test), rate in self.watch.rates.items():
+            if test in _OF_A_RUN and gpu in known:
+                metric.add_metric([gpu, _OF_A_RUN[test]], rate)
+        yield metric
 
 
 class Endpoint(ThreadingTCPServer):

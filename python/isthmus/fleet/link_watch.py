@@ -8,7 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from isthmus.errors import UsageError
-from isthmus.run.model import Run
 from isthmus.run.reading import kept_files, read_run_file
 from isthmus.run.record import Integer, Name, Number, Record, SmallNumber
 
@@ -53,14 +52,14 @@ class Reading(Record):
 
 
 class LinkWatch:
-    """The GPUs of this node: the reading of each, and by UUID its last kept run."""
+    """The GPUs of this node: a reading of each, and by UUID and test the rates of kept runs."""
 
     def __init__(
         self, gpus: Sequence[Reading], start: Callable[[str], "subprocess.Popen[str]"]
     ) -> None:
         """Watch some GPUs: `start` starts the process that reads one, by its UUID."""
         # Both are replaced as a whole: other threads read them.
-        self.readings, self.runs = gpus, dict[str, Run]()
+        self.readings, self.rates = gpus, _last_rates([])
         self._start, self._files = start, list[Path]()
         self._children: dict[str, subprocess.Popen[str]] = {}
 
@@ -74,7 +73,7 @@ class LinkWatch:
                 self._children[gpu.uuid] = self._start(gpu.uuid)
         self.readings = [self._answer(gpu, end) for gpu in self.readings]
         if (files := kept_files()[-16:]) != self._files:
-            self._files, self.runs = files, _last_runs(files)
+            self._files, self.rates = files, _last_rates(files)
         return [f"link {one.pci_address} {one.in_words}" for one in self.readings]
 
     def close(self) -> None:
@@ -95,10 +94,13 @@ class LinkWatch:
             return gpu.found(reason="crashed", detail=f"exit code {child.poll()} of its process")
 
 
-def _last_runs(files: Sequence[Path]) -> dict[str, Run]:
-    found: dict[str, Run] = {}
+def _last_rates(files: Sequence[Path]) -> dict[tuple[str, str], float]:
+    """Give the rate of the largest copy, by UUID and test, of runs of which the last counts."""
+    found: dict[tuple[str, str], float] = {}
     for file in files:
         with suppress(UsageError):
             run = read_run_file(file)
-            found[run.machine.device.uuid] = run
+            for one in sorted(run.results, key=lambda one: one.bytes):
+                if one.metric == "bandwidth" and one.median:
+                    found[run.machine.device.uuid, one.test] = one.median
     return found

@@ -1,6 +1,7 @@
 """The links of a node, round by round, and what Prometheus reads of them."""
 
 import json
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -149,6 +150,20 @@ def test_rates_are_those_of_the_last_kept_run_of_each_gpu(machine: Machine, tmp_
             key=lambda one: one.bytes,
         )
         assert found["h2d", "GPU-n00"] == largest.median
+    # A later run without such copies, and a file that is no run, hide nothing.
+    later = identity.model_copy(update={"id": "33333333", "started_at": begun.replace(hour=3)})
+    file = save_run(run.model_copy(update={"run": later, "results": []}))
+    file.with_name("20261128T040000Z-44444444.json").write_text("{")
+    watch.round()
+    assert metrics_of(watch)["isthmus_link_run_bytes_per_second"] == found
+
+
+def test_the_documentation_names_every_metric_and_no_other(watch: LinkWatch) -> None:
+    watch.round()
+    page = (Path(__file__).parents[3] / "docs" / "fleet.md").read_text("utf-8")
+    # Rates of runs are there only if there are runs.
+    named = set(re.findall(r"isthmus_link_\w+", page)) - {"isthmus_link_run_bytes_per_second"}
+    assert named == metrics_of(watch).keys()
 
 
 @contextmanager
