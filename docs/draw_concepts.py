@@ -17,7 +17,7 @@ from typing import Any
 import altair as alt
 
 from isthmus.run.model import Run, Status
-from isthmus.run.store import load_run
+from isthmus.run.reading import read_run_file
 from isthmus.sizes import format_size
 
 ROOT = Path(__file__).parents[1]
@@ -75,7 +75,7 @@ def scaled(curve: Curve, factor: float) -> dict[int, float]:
 
 def pageable() -> list[Panel]:
     """Copies by the driver from both kinds of memory."""
-    run = load_run(LINK)
+    run = read_run_file(LINK)
     ways = {"pinned": "memcpy_ce", "pageable": "memcpy_pageable"}
     directions = {"upload": "host_to_device", "download": "device_to_host"}
     return [
@@ -118,7 +118,7 @@ def staged(file: str, direction: str, column: str) -> dict[int, float]:
 
 def window() -> list[Panel]:
     """Small copies by the CPU and by the driver."""
-    run = load_run(WINDOWS)
+    run = read_run_file(WINDOWS)
     kinds = {
         "CPU to GPU": ("window_write", "fenced", "write, fenced"),
         "GPU to CPU": ("window_read", "complete", "read"),
@@ -148,7 +148,7 @@ WAYS = {"blocking": "cudaMemcpy, pageable", "async": "cudaMemcpyAsync", "window"
 
 def moments() -> dict[tuple[str, str], float]:
     """Give the microseconds of an upload of 4 B, by way and metric."""
-    run = load_run(LINK)
+    run = read_run_file(LINK)
     return {
         (way, metric): measured(run, f"host_to_device_small_copy_{way}", metric)[4] * _US
         for way in WAYS
@@ -158,7 +158,7 @@ def moments() -> dict[tuple[str, str], float]:
 
 def migration() -> list[Panel]:
     """A kernel that reads managed memory from the host's side, against copying it."""
-    run = load_run(LINK)
+    run = read_run_file(LINK)
     test = "host_to_device_managed_{}"
     ways = {"prefetched": "prefetched", "read in place": "advised", "faults": "demand"}
     curves = {

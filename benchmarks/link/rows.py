@@ -7,10 +7,10 @@ Prints Markdown: the feature, the test and metric that has it, and one of its va
 run lacks has the run's own reason. The exit code is 1 if a row has neither a value nor a reason.
 """
 
-import json
 import sys
-from pathlib import Path
 from typing import Any, NamedTuple
+
+from isthmus.run.reading import read_run
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 Result = dict[str, Any]
@@ -111,7 +111,7 @@ ROWS: tuple[tuple[str, tuple[Wanted, ...]], ...] = (
     (
         "break-even",
         (
-            Wanted("host_memory_life", "break_even_copies", 64 * MIB),
+            Wanted("host_memory_life", "break_even_both_ways"),
             Wanted("window_write", "crossover_pinned"),
         ),
     ),
@@ -195,7 +195,7 @@ ELSEWHERE = (
 
 def main(paths: list[str]) -> int:
     """Print the table; the first run that has a row gives its value."""
-    results = [result for path in paths for result in json.loads(Path(path).read_text())["results"]]
+    results = [one.model_dump() for path in paths for one in read_run(path).results]
     print("| feature | by | value |\n|---|---|---|")
     num_missing = 0
     for feature, wanted in ROWS:

@@ -19,7 +19,7 @@ import pytest
 from fakes.link_rates import bytes_per_s, too_fast
 from isthmus.bench.selection import select_tests
 from isthmus.run.model import Run, Status
-from isthmus.run.store import load_run
+from isthmus.run.reading import read_run_file
 from program import NO_GPU, PROGRAM, Invoke, Shell, run_process
 
 QUICK = ("bench", "--device", "emulated", "--sizes", "4,64KiB", "-i", "3")
@@ -38,7 +38,7 @@ def test_every_test_passes_on_the_emulated_device_and_the_tables_say_that_number
     titles = [line for line in outcome.out.splitlines() if line.startswith(beginnings)]
     assert len(titles) >= 7
     assert all("EMULATED" in title for title in titles)
-    (run,) = (load_run(path) for path in saved_runs())
+    (run,) = (read_run_file(path) for path in saved_runs())
     assert {result.status for result in run.results} <= {Status.PASSED, Status.WAIVED}
     # One GPU is none among several; up to the machine are whether pinning pays at all, and whether
     # half a pipeline is held up by others. What suite latency waives is in test_bench_latency.
@@ -173,7 +173,7 @@ def test_a_driver_that_fails_in_the_middle_costs_one_result_and_the_rest_still_r
     assert first["error"]["symbol"].startswith("cuMemcpyHtoDAsync")
     assert len(others) == 3
     (saved,) = saved_runs()
-    assert load_run(saved) == Run.model_validate_json(outcome.out)
+    assert read_run_file(saved) == Run.model_validate_json(outcome.out)
 
 
 def test_an_error_that_does_not_kill_the_device_leaves_the_other_points_alone(
@@ -267,7 +267,7 @@ def test_a_stdout_that_takes_nothing_costs_the_exit_code_not_the_run(
     assert "error: can't print: stdout" in outcome.err
     assert "Exception ignored" not in outcome.err
     (saved,) = saved_runs()
-    assert not load_run(saved).failed
+    assert not read_run_file(saved).failed
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_a_stderr_that_takes_nothing_costs_nothing_and_stdout_stays_clean(
 ) -> None:
     outcome = shell(redirection, *ONE, "--format", "json")
     assert outcome.code == 0
-    assert [load_run(path) for path in saved_runs()] == [Run.model_validate_json(outcome.out)]
+    assert [read_run_file(path) for path in saved_runs()] == [Run.model_validate_json(outcome.out)]
 
 
 def test_a_listener_to_the_talk_that_leaves_early_is_no_failure() -> None:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.run.reading import read_run
-from isthmus.run.store import load_run
+from isthmus.run.reading import read_run, read_run_file
 from program import NO_GPU, PROGRAM
 
 COMMON = ("bench", "--device", "emulated", "-t", "host_to_device_memcpy_ce", "--format", "json")
@@ -52,7 +51,7 @@ def test_ctrl_c_stops_after_the_current_point_and_keeps_what_is_finished(
     assert 1 <= len(document["results"]) < 27
     assert all(result["status"] == "passed" for result in document["results"])
     (saved,) = (own_environment / "data/isthmus/runs").iterdir()
-    assert load_run(saved).run.interrupted
+    assert read_run_file(saved).run.interrupted
 
 
 @pytest.mark.long

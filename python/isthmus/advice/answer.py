@@ -1,7 +1,7 @@
 """Answers a question from a profile."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from isthmus.advice.machine import MachineCosts
 from isthmus.advice.question import MAX_BYTES, MAX_USES, Buffer, Direction, Question
@@ -9,7 +9,6 @@ from isthmus.advice.sentence import PLAIN, sentence_of
 from isthmus.advice.turns import (
     USE_STEPS,
     Range,
-    Ranked,
     Turn,
     by_size,
     by_uses,
@@ -18,6 +17,7 @@ from isthmus.advice.turns import (
 )
 from isthmus.advice.ways import Name, Way, ways_of
 from isthmus.errors import UsageError
+from isthmus.life import Life
 from isthmus.profile.model import Profile
 
 # The sizes of the classic questions begin with a page.
@@ -32,12 +32,18 @@ class Pays:
     Attributes:
         name: The way.
         sizes: At which sizes, in bytes, ascending; empty: at none of those that were searched.
+        first_time: The same, if each page is new; None if it isn't possible then.
         uses: At which numbers of uses, at the question's size; the same.
     """
 
     name: Name
     sizes: Sequence[Range]
+    first_time: Sequence[Range] | None
     uses: Sequence[Range]
+
+    def of(self, life: Life) -> Sequence[Range] | None:
+        """Give the sizes of a life."""
+        return self.sizes if life == Life.STEADY else self.first_time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +55,8 @@ class Advice:
         question: What was asked.
         profile: From which it is answered.
         sizes: The sizes between which break-evens were searched, in bytes.
-        ways: What is possible, the fastest first.
+        ways: What is possible, the fastest first; steady.
+        first_time: The same if each page is new; empty if the buffer exists.
         refused: What isn't, each with the reason.
         plain: The way with which break-evens compare: the driver's copy, as the buffer is.
         pays: When each of the others beats it.
@@ -61,6 +68,7 @@ class Advice:
     profile: Profile
     sizes: tuple[int, int]
     ways: Sequence[Way]
+    first_time: Sequence[Way]
     refused: Sequence[tuple[Name, str]]
     plain: Name
     pays: Sequence[Pays]
@@ -106,68 +114,42 @@ def advice_on(
     size = question.size_bytes
     sizes = size_range or (min(costs.min_bytes, size), max(costs.max_bytes, size))
     at_size, at_uses = by_size(question, costs), by_uses(question, costs)
-    plain = PLAIN[question.buffer]
+    at_first = by_size(replace(question, life=Life.FIRST_TIME), costs)
+    is_new, plain = question.buffer == Buffer.NEW, PLAIN[question.buffer]
+    first_time = at_first(size) if is_new else []
     return Advice(
         question=question,
         profile=profile,
         sizes=sizes,
         ways=ways,
+        first_time=first_time,
         refused=refused,
         plain=plain,
         pays=[
             Pays(
                 name=way.name,
                 sizes=ranges_faster(at_size, *sizes, way.name, plain),
+                first_time=ranges_faster(at_first, *sizes, way.name, plain)
+                if way.name in {one.name for one in first_time}
+                else None,
                 uses=ranges_faster(at_uses, 1, MAX_USES, way.name, plain, USE_STEPS),
             )
             for way in ways
             if way.name != plain and plain in {one.name for one in ways}
         ],
         fastest=fastest_turns(at_size, *sizes),
-        sentence=sentence_of(question, ways),
+        sentence=sentence_of(question, ways, first_time),
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Classic:
-    """
-    At which sizes a way beats malloc with cudaMemcpy.
-
-    Attributes:
-        name: The way.
-        round_trip: With the same bytes up and down; ascending.
-        reduce: With everything up, and a result of 4 B down; ascending.
-    """
-
-    name: Name
-    round_trip: Sequence[Range]
-    reduce: Sequence[Range]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClassicAnswer:
-    """
-    At which sizes pinned memory pays, if it is allocated and freed once.
-
-    Attributes:
-        profile: The machine.
-        sizes: The sizes between which break-evens were searched, in bytes.
-        uses: How often the memory is used.
-        rows: Every way but malloc with cudaMemcpy.
-    """
-
-    profile: Profile
-    sizes: tuple[int, int]
-    uses: int
-    rows: Sequence[Classic]
-
-
-def classic_answer(profile: Profile, *, uses: int = 1, cores: float | None = None) -> ClassicAnswer:
+def classic_answers(
+    profile: Profile, *, uses: int = 1, cores: float | None = None
+) -> tuple[Advice, Advice]:
     """
     Answer the two classic questions: at which sizes does pinned memory pay?
 
     M. Boyer asked them of a GTX 280 ("Choosing Between Pinned and Non-Pinned Memory", University of
-    Virginia, 2009). There it paid from 16 MB on, and never.
+    Virginia). There it paid from 16 MB on, and never.
 
     Args:
         profile: The machine, with the costs of its host memory.
@@ -175,32 +157,15 @@ def classic_answer(profile: Profile, *, uses: int = 1, cores: float | None = Non
         cores: As in `Question`.
 
     Returns:
-        For each way the sizes.
+        The answers for the same bytes up and down, and for a result of 4 B down.
 
     Raises:
         UsageError: The profile lacks the costs of host memory.
     """
-    costs = MachineCosts(profile)
-    sizes = (_PAGE_BYTES, min(costs.max_bytes, MAX_BYTES))
-    rankings = {
-        direction: by_size(
-            Question(size_bytes=sizes[1], direction=direction, uses=uses, cores=cores), costs
-        )
-        for direction in (Direction.ROUND_TRIP, Direction.REDUCE)
-    }
-    plain = PLAIN[Buffer.NEW]
-    possible = {way.name for way in rankings[Direction.ROUND_TRIP](sizes[1])} - {plain}
-
-    def compared(ranked: Ranked, name: Name) -> list[Range]:
-        return ranges_faster(ranked, *sizes, name, plain)
-
-    rows = [
-        Classic(
-            name=name,
-            round_trip=compared(rankings[Direction.ROUND_TRIP], name),
-            reduce=compared(rankings[Direction.REDUCE], name),
-        )
-        for name in Name
-        if name in possible
-    ]
-    return ClassicAnswer(profile=profile, sizes=sizes, uses=uses, rows=rows)
+    sizes = (_PAGE_BYTES, min(MachineCosts(profile).max_bytes, MAX_BYTES))
+    asked = Question(size_bytes=sizes[1], direction=Direction.ROUND_TRIP, uses=uses, cores=cores)
+    reduced = replace(asked, direction=Direction.REDUCE)
+    return (
+        advice_on(asked, profile, size_range=sizes),
+        advice_on(reduced, profile, size_range=sizes),
+    )

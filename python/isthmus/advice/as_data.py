@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from isthmus.advice.answer import Advice, ClassicAnswer
+from isthmus.advice.answer import Advice
 from isthmus.advice.turns import Range, Turn
+from isthmus.advice.ways import Way
 from isthmus.profile.model import Profile
 
 if TYPE_CHECKING:
@@ -20,19 +21,17 @@ def advice_data(advice: Advice) -> dict[str, object]:
         **_head(advice.profile),
         "question": asdict(advice.question),
         "answer": advice.sentence,
-        "ways": [
-            {
-                "way": way.name,
-                "paths": {direction: path.value for direction, path in way.paths.items()},
-                **_intervals(way, "prepare", "copies", "release", "cost"),
-                "extrapolated": way.extrapolated,
-            }
-            for way in advice.ways
-        ],
+        "ways": _ways(advice.ways),
+        "ways_first_time": _ways(advice.first_time),
         "not_possible": [{"way": name, "reason": why} for name, why in advice.refused],
         "compared_with": advice.plain,
         "pays": [
-            {"way": one.name, "bytes": _ranges(one.sizes), "uses": _ranges(one.uses)}
+            {
+                "way": one.name,
+                "bytes": _ranges(one.sizes),
+                "bytes_first_time": _ranges(one.first_time),
+                "uses": _ranges(one.uses),
+            }
             for one in advice.pays
         ],
         "fastest": [
@@ -43,19 +42,23 @@ def advice_data(advice: Advice) -> dict[str, object]:
     }
 
 
-def classic_data(answer: ClassicAnswer) -> dict[str, object]:
-    """Lay out the answer to the two classic questions."""
+def classic_data(both: Advice, reduced: Advice) -> dict[str, object]:
+    """Lay out the answers to the two classic questions."""
     return {
-        **_head(answer.profile),
-        "uses": answer.uses,
-        "sizes": list(answer.sizes),
+        **_head(both.profile),
+        "uses": both.question.uses,
+        "sizes": list(both.sizes),
         "pays": [
             {
-                "way": row.name,
-                "round_trip_bytes": _ranges(row.round_trip),
-                "reduce_bytes": _ranges(row.reduce),
+                "way": one.name,
+                "round_trip_bytes": _ranges(one.sizes),
+                "round_trip_bytes_first_time": _ranges(one.first_time),
+                "reduce_bytes": _ranges(other.sizes),
+                "reduce_bytes_first_time": _ranges(other.first_time),
             }
-            for row in answer.rows
+            for one in both.pays
+            for other in reduced.pays
+            if one.name == other.name
         ],
     }
 
@@ -73,6 +76,18 @@ def offload_data(advice: "OffloadAdvice") -> dict[str, object]:
     }
 
 
+def _ways(ways: Sequence[Way]) -> list[dict[str, object]]:
+    return [
+        {
+            "way": way.name,
+            "paths": {direction: path.value for direction, path in way.paths.items()},
+            **_intervals(way, "prepare", "copies", "release", "cost"),
+            "extrapolated": way.extrapolated,
+        }
+        for way in ways
+    ]
+
+
 def _intervals(way: object, *parts: str) -> dict[str, object]:
     """Give parts of a way's cost as objects; a named tuple itself would be an array."""
     return {part: getattr(way, part)._asdict() for part in parts}
@@ -86,8 +101,10 @@ def _head(profile: Profile) -> dict[str, object]:
     }
 
 
-def _ranges(ranges: Sequence[Range]) -> list[dict[str, object]]:
-    """Give where each begins and ends; null: at the end of what was searched."""
+def _ranges(ranges: Sequence[Range] | None) -> list[dict[str, object]] | None:
+    """Give where each begins and ends; null: at the end of what was searched, or not possible."""
+    if ranges is None:
+        return None
     return [{"from": _turn(one.first), "to": _turn(one.last)} for one in ranges]
 
 

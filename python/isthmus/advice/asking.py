@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING, Any
 from isthmus.advice.answer import Advice, advice_on
 from isthmus.advice.machines import machine_profile
 from isthmus.advice.offload import Computation, OffloadAdvice, offload_advice
-from isthmus.advice.question import Question, buffer_named, default_result, direction_named
+from isthmus.advice.question import (
+    Question,
+    buffer_named,
+    direction_named,
+    result_asked,
+    size_asked,
+)
 from isthmus.arrays.ordinals import ordinal_of
 from isthmus.errors import IsthmusWarning, Unavailable, UsageError, WriteError
-from isthmus.sizes import parse_size
 
 if TYPE_CHECKING:
     from isthmus import _native
@@ -48,12 +53,12 @@ class Advisor:
 
         Args:
             size: The buffer, in bytes or as "64MiB".
-            direction: What crosses at each use: "to-device", "from-device", "round-trip" (the same
-                bytes up and down), or "reduce" (everything up, a small result down).
+            direction: What crosses at each use: "to-device" or "h2d", "from-device" or "d2h",
+                "round-trip" (the same bytes up and down), or "reduce" (all up, a result down).
             uses: How often the buffer is copied.
             buffer: What exists: "new" (it is allocated and freed once), "pageable" or "pinned".
             result: What comes down at each use of "reduce", in bytes or as "4KiB"; None is 4 B, or
-                all if there are fewer.
+                all if there are fewer. Other directions have none.
             cores: The cores that copies may use, with the caller's; None: all.
             asynchronous: The program goes on while a copy runs.
             machine: A machine that comes with Isthmus, such as "h100-sxm-pcie5", or a file of
@@ -62,20 +67,21 @@ class Advisor:
 
         Returns:
             The ways, the fastest first, with times in seconds and their spread; the sizes and
-            numbers of uses at which they break even; and the answer in words. The times are of a
-            profile: this machine's is measured, once, in at most 10 s.
+            numbers of uses at which they break even; and the answer in words. All of them are
+            steady; `first_time` has the ways if each page of a new buffer is new. The times are of
+            a profile: this machine's is measured, once, in at most 10 s.
 
         Raises:
             UsageError: An argument has no answer, or there is no such machine.
             Unavailable: There is no driver or no GPU, or this machine is too busy to be measured.
         """
-        size_bytes = _bytes(size)
+        size_bytes, way = size_asked(size), direction_named(direction)
         question = Question(
             size_bytes=size_bytes,
-            direction=direction_named(direction),
+            direction=way,
             uses=index(uses),
             buffer=buffer_named(buffer),
-            result_bytes=default_result(size_bytes) if result is None else _bytes(result),
+            result_bytes=result_asked(result, size_bytes, way),
             cores=cores,
             asynchronous=asynchronous,
         )
@@ -158,17 +164,6 @@ class Advisor:
 
 
 advise = Advisor()
-
-
-def _bytes(size: int | str) -> int:
-    if isinstance(size, str):
-        return parse_size(size)
-    try:
-        return index(size)
-    except TypeError:
-        raise UsageError(
-            f"a size of {size!r}", hint='a size is a whole number of bytes, or "64MiB"'
-        ) from None
 
 
 def _profile(machine: str | None, device: "DeviceLike") -> "Profile":

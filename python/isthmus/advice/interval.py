@@ -12,6 +12,9 @@ from isthmus.profile.model import Timing
 # Where a profile has no quartiles: by how much medians of the same copies differed minutes later
 # (docs/profile.md, "How a path is chosen").
 _UNKNOWN_SPREAD = 0.03
+# New pages of small blocks take up to this many times what the rate of large ones predicts: the
+# lives of benchmarks/link/h100.
+_NEW_PAGES = 2.0
 # The factor in the time of a byte from which on there is a step: the C library and the driver keep
 # memory below some size, and get new pages above it.
 _STEP = 4.0
@@ -106,3 +109,14 @@ class Curve:
             low = min(low, self._lows[place - 1] * size_bytes / self._sizes[place - 1])
             high = max(high, self._highs[place])
         return Interval(middle, min(low, middle), max(high, middle))
+
+    def new_pages(self, size_bytes: int) -> Interval:
+        """Predict the time if no block was kept: below the last step, by the rate behind it."""
+        here, step = self.at(size_bytes), max(self._steps, default=0)
+        if size_bytes >= self._sizes[step]:
+            return here
+        share = size_bytes / self._sizes[step]
+        call, pages = self.at(self.first_bytes), self.at(self._sizes[step]).times(share)
+        high = call.high + pages.high * _NEW_PAGES
+        pages = Interval(call.seconds + pages.seconds, call.low + pages.low, high)
+        return Interval(*map(max, here, pages))

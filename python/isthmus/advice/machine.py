@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from isthmus.advice.interval import Curve, Interval
 from isthmus.errors import UsageError
+from isthmus.life import Life
 from isthmus.profile.model import MemoryKind, Path, Profile
 
 
@@ -62,9 +63,10 @@ class MachineCosts:
     def copy(self, path: Path, direction: str, host: str, size_bytes: int) -> Interval | None:
         """Predict a copy; None if the path wasn't measured, or not at such small sizes."""
         curve = self._copies.get((path, direction, host))
-        if curve is None or size_bytes < curve.first_bytes:
-            # Every machine has the driver's copies, and they cost the same below the first size.
-            return curve.at(size_bytes) if curve is not None and path == Path.DRIVER else None
+        # Below the smallest size of all, each path costs the same; the driver's can be anywhere.
+        size_bytes = max(size_bytes, self.min_bytes)
+        if curve is None or (size_bytes < curve.first_bytes and path != Path.DRIVER):
+            return None
         return curve.at(size_bytes)
 
     def measured_from(self, path: Path, direction: str, host: str) -> int | None:
@@ -77,28 +79,41 @@ class MachineCosts:
         curve = self._copies.get((path, direction, host))
         return curve.last_bytes if curve else 0
 
-    def allocate(self, memory: MemoryKind, size_bytes: int) -> Interval:
+    def allocate(self, memory: MemoryKind, size_bytes: int, life: Life) -> Interval:
         """Predict an allocation with all its pages; a pool's block takes the same at every size."""
-        return self._at(self._allocate[memory], memory, size_bytes)
+        return self._at(self._allocate[memory], memory, size_bytes, life)
 
-    def free(self, memory: MemoryKind, size_bytes: int) -> Interval:
+    def free(self, memory: MemoryKind, size_bytes: int, life: Life) -> Interval:
         """Predict freeing it."""
-        return self._at(self._free[memory], memory, size_bytes)
+        return self._at(self._free[memory], memory, size_bytes, life)
 
     @staticmethod
-    def _at(curve: Curve, memory: MemoryKind, size_bytes: int) -> Interval:
+    def _at(curve: Curve, memory: MemoryKind, size_bytes: int, life: Life) -> Interval:
         if memory == MemoryKind.POOL:
             size_bytes = min(size_bytes, curve.last_bytes)
-        return curve.at(size_bytes)
+        # Only these two are kept by malloc and by the driver.
+        kept = memory in {MemoryKind.PAGEABLE, MemoryKind.PINNED}
+        return (
+            curve.new_pages(size_bytes)
+            if kept and life == Life.FIRST_TIME
+            else (curve.at(size_bytes))
+        )
+
+    def is_one_point(self, memory: MemoryKind) -> bool:
+        """Whether a kind of memory was measured at one size alone, so that it has no slope."""
+        curve = self._allocate[memory]
+        return curve.first_bytes == curve.last_bytes
 
     def allocated_to(self, memory: MemoryKind) -> int:
         """Give the largest size at which a kind of memory was measured."""
         return self._allocate[memory].last_bytes
 
-    def new_download(self, path: Path, size_bytes: int) -> Interval | None:
+    def new_download(self, path: Path, size_bytes: int, life: Life) -> Interval | None:
         """Predict allocation, download and freeing of new memory; None: not measured so small."""
         curve = self._new_downloads.get(path)
-        return curve.at(size_bytes) if curve and size_bytes >= curve.first_bytes else None
+        if curve is None or size_bytes < curve.first_bytes:
+            return None
+        return curve.new_pages(size_bytes) if life == Life.FIRST_TIME else curve.at(size_bytes)
 
     def staging_slowdown(self, direction: str, cores: float | None) -> float | None:
         """

@@ -8,14 +8,18 @@ from math import isfinite
 
 from isthmus.advice.interval import NOTHING, Interval, total
 from isthmus.advice.machine import MachineCosts
-from isthmus.advice.question import MAX_BYTES, MAX_USES
+from isthmus.advice.question import MAX_BYTES, MAX_USES, Question
 from isthmus.advice.sentence import time_text
+from isthmus.advice.ways import NotPossible, cheapest_copy, copy_by
 from isthmus.errors import UsageError
 from isthmus.profile.model import Path, Profile
 from isthmus.sizes import format_size
 
 # Break-even sizes are searched in so many steps for each power of two.
 _STEPS = 16
+# What both directions at once cost each: 54.8 GB/s alone, 46.4 together, in 256 MiB from pinned
+# memory in benchmarks/link/h100/run.json.
+_BOTH_AT_ONCE = 1.18
 # A time outside is a mistake: a cycle takes 3e-10 s, and a year has 3e7 s.
 _MIN_SECONDS, _MAX_SECONDS = 1e-12, 1e9
 
@@ -165,7 +169,7 @@ def offload_advice(computation: Computation, profile: Profile) -> OffloadAdvice:
     for transport in Transport:
         try:
             ways.append(_on_gpu(computation, costs, transport))
-        except _NotPossible as reason:
+        except NotPossible as reason:
             refused.append((transport, str(reason)))
     if not ways:
         reasons = "; ".join(f"{transport}: {why}" for transport, why in refused)
@@ -182,15 +186,13 @@ def offload_advice(computation: Computation, profile: Profile) -> OffloadAdvice:
     )
 
 
-class _NotPossible(Exception):
-    """Why a transport isn't possible."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Steps:
-    """One time on the GPU: its copies and its work; and what comes before."""
+    """One time on the GPU: its copies and its work, and what comes before."""
 
     before: Interval
+    slower: Interval
+    """What the longer copy takes more while the other one runs."""
     up: Interval
     work: Interval
     down: Interval
@@ -214,7 +216,8 @@ def _on_gpu(computation: Computation, costs: MachineCosts, transport: Transport)
 def _each(steps: _Steps, transport: Transport) -> Interval:
     parts = (steps.up, steps.work, steps.down)
     if transport == Transport.OVERLAPPED:
-        return max(parts, key=lambda part: part.seconds)
+        copies = total([max(steps.up, steps.down), steps.slower])
+        return max(copies, steps.work)
     return total(parts)
 
 
@@ -244,7 +247,7 @@ def _factor(computation: Computation, costs: MachineCosts, transport: Transport)
         scaled = computation.scaled(factor)
         try:
             steps = _steps(scaled, costs, transport)
-        except _NotPossible:
+        except NotPossible:
             return False
         cost = _all(steps, transport, scaled.times).seconds
         return cost < scaled.cpu_seconds * scaled.times
@@ -268,17 +271,25 @@ def _reach(costs: MachineCosts, transport: Transport) -> int:
 
 def _is_extrapolated(computation: Computation, costs: MachineCosts, transport: Transport) -> bool:
     _, host = _PATHS[transport]
-    resident = computation.resident_bytes > costs.measured_to(Path.DRIVER, "h2d", host)
+    driver = costs.measured_to(Path.DRIVER, "h2d", host)
     crossing = max(computation.up_bytes, computation.down_bytes)
-    return resident or crossing > _reach(costs, transport)
+    return computation.resident_bytes > driver or crossing > _reach(costs, transport)
 
 
 def _steps(computation: Computation, costs: MachineCosts, transport: Transport) -> _Steps:
     path, host = _PATHS[transport]
-    resident = _crossing(computation, costs, "h2d", computation.resident_bytes, Path.DRIVER, host)
-    work = computation.gpu_seconds
+    work, resident = computation.gpu_seconds, computation.resident_bytes
+    # What goes up once takes isthmus.copy's cheapest path, or cudaMemcpy, as the row says.
+    once = path if path == Path.DRIVER else None
+    both = min(computation.up_bytes, computation.down_bytes)
+    least, most = (
+        _crossing(computation, costs, "d2h", size, path, host).seconds
+        for size in (min(1, both), both)
+    )
+    slower = (_BOTH_AT_ONCE - 1) * (most - least)  # of what bytes take, not of the calls
     return _Steps(
-        before=resident,
+        before=_crossing(computation, costs, "h2d", resident, once, host),
+        slower=Interval(slower, slower, slower),
         up=_crossing(computation, costs, "h2d", computation.up_bytes, path, host),
         work=Interval(work, work, work),
         down=_crossing(computation, costs, "d2h", computation.down_bytes, path, host),
@@ -290,26 +301,23 @@ def _crossing(
     costs: MachineCosts,
     direction: str,
     size_bytes: int,
-    path: Path,
+    path: Path | None,
     host: str,
 ) -> Interval:
+    """Predict a copy by a path, or by the cheapest one."""
     if size_bytes == 0:
         return NOTHING
-    found = costs.copy(path, direction, host, size_bytes)
-    reach = costs.measured_to(path, direction, host)
-    if path == Path.WINDOW and size_bytes > reach:
-        raise _NotPossible(f"copies through windows were measured up to {format_size(reach)}")
-    if found is None and path == Path.STAGED:
-        # Copies that are too short to be staged are the driver's.
-        path, found = Path.DRIVER, costs.copy(Path.DRIVER, direction, host, size_bytes)
+    if path == Path.STAGED and size_bytes < (costs.measured_from(path, direction, host) or 0):
+        path = Path.DRIVER  # copies that are too short to be staged
+    if path == Path.WINDOW and size_bytes > (reach := costs.measured_to(path, direction, host)):
+        raise NotPossible(f"copies through windows were measured up to {format_size(reach)}")
+    asked = Question(size_bytes=size_bytes, cores=computation.cores)
+    if path is None:
+        return cheapest_copy(asked, costs, direction, host, size_bytes).once
+    found = copy_by(asked, costs, path, direction, host, size_bytes)
     if found is None:
-        raise _NotPossible("the profile has no such copies")
-    if path != Path.STAGED:
-        return found
-    slowdown = costs.staging_slowdown(direction, computation.cores)
-    if slowdown is None:
-        raise _NotPossible("it wasn't measured how fast so few cores stage")
-    return found.times(slowdown)
+        raise NotPossible("the profile has no such copies, or none by so few cores")
+    return found.once
 
 
 _PATHS: Mapping[Transport, tuple[Path, str]] = {

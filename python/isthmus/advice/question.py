@@ -3,14 +3,17 @@
 from dataclasses import dataclass
 from enum import StrEnum
 from math import isfinite
+from operator import index
 from typing import TypeVar
 
 from isthmus.errors import UsageError
-from isthmus.sizes import format_size
+from isthmus.life import Life
+from isthmus.sizes import format_size, parse_size
 from isthmus.suggest import did_you_mean, shortened
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
 _RESULT_BYTES = 4
+_SHORT_NAMES = {"h2d": "to-device", "d2h": "from-device"}
 # A program that repeats a copy more often has other questions.
 MAX_USES = 1_000_000_000
 # A copy of this many bytes takes hours, and a profile's lines say nothing about it.
@@ -50,6 +53,7 @@ class Question:
         result_bytes: What comes down at each use of `reduce`.
         cores: The cores that copies may use, with the caller's; None: all of the profile's machine.
         asynchronous: The program goes on while a copy runs.
+        life: Whether malloc and the driver have blocks that they kept, for a new buffer.
     """
 
     size_bytes: int
@@ -59,6 +63,7 @@ class Question:
     result_bytes: int = _RESULT_BYTES
     cores: float | None = None
     asynchronous: bool = False
+    life: Life = Life.STEADY
 
     def __post_init__(self) -> None:
         """Refuse what has no answer."""
@@ -93,19 +98,45 @@ class Question:
                 return {"h2d": size, "d2h": self.result_bytes}
 
 
-def default_result(size_bytes: int) -> int:
-    """Give the bytes of a result if nobody says: a number of 4 B, or all if there are fewer."""
-    return min(_RESULT_BYTES, size_bytes)
+def result_asked(result: int | str | None, size_bytes: int, direction: Direction) -> int:
+    """
+    Give the bytes of a result: by default a number of 4 B, or all if there are fewer.
+
+    Raises:
+        UsageError: It isn't a size, or nothing is reduced.
+    """
+    if result is None:
+        return min(_RESULT_BYTES, size_bytes)
+    if direction != Direction.REDUCE:
+        raise UsageError(
+            f"a result with direction {direction}: only reduce has one", hint="direction reduce"
+        )
+    return size_asked(result)
+
+
+def size_asked(size: int | str) -> int:
+    """
+    Read a size in bytes, or as "64MiB".
+
+    Raises:
+        UsageError: It isn't one.
+    """
+    try:
+        return parse_size(size) if isinstance(size, str) else index(size)
+    except TypeError:
+        raise UsageError(
+            f"a size of {size!r}", hint='a size is a whole number of bytes, or "64MiB"'
+        ) from None
 
 
 def direction_named(name: str) -> Direction:
     """
-    Find a direction by its name.
+    Find a direction by its name; "h2d" and "d2h" are understood.
 
     Raises:
         UsageError: There is none of that name.
     """
-    return _named(Direction, name, "direction")
+    return _named(Direction, _SHORT_NAMES.get(name.lower(), name), "direction")
 
 
 def buffer_named(name: str) -> Buffer:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from isthmus.advice.question import Buffer, Direction, Question
 from isthmus.advice.ways import Name, Way
 from isthmus.profile.model import Path
-from isthmus.sizes import format_size
+from isthmus.sizes import approximate_size, format_size
 
 _DIRECTIONS = {
     Direction.TO_DEVICE: "to the device",
@@ -33,26 +33,34 @@ PLAIN = {
 }
 
 
-def sentence_of(question: Question, ways: Sequence[Way]) -> str:
+def sentence_of(question: Question, ways: Sequence[Way], first_time: Sequence[Way] = ()) -> str:
     """
     Say what to do, what it takes, and what it gains.
 
     Args:
         question: What was asked.
         ways: The answer, the fastest first; at least one.
+        first_time: The same if each page is new; empty: the buffer exists.
     """
     best = ways[0]
     done = f"{_DOINGS[best.name]}{_path_words(question, best)}"
     said = f"{done}: {time_text(best.cost.seconds)} for {question_text(question)}."
-    return " ".join([said, *_comparisons(question, ways)])
+    first = [_first_time(first_time)] if first_time else []
+    return " ".join([said, *_comparisons(question, ways), *first])
 
 
 def question_text(question: Question) -> str:
     """Write what is copied, and how often: "64 MiB to the device, once"."""
-    size = format_size(question.size_bytes)
+    size = size_text(question.size_bytes)
     where = _DIRECTIONS[question.direction].format(result=format_size(question.result_bytes))
     often = "once" if question.uses == 1 else f"{question.uses} times"
     return f"{size} {where}, {often}"
+
+
+def size_text(size_bytes: int) -> str:
+    """Write a size exactly if that is short: "64 MiB", but "931.3 GiB" for 1 TB."""
+    exact = format_size(size_bytes)
+    return exact if len(exact) <= len("1000 KiB") else approximate_size(size_bytes)
 
 
 def _comparisons(question: Question, ways: Sequence[Way]) -> list[str]:
@@ -60,23 +68,25 @@ def _comparisons(question: Question, ways: Sequence[Way]) -> list[str]:
     found = []
     if plain is not None and plain is not best:
         times = plain.cost.seconds / best.cost.seconds
-        found.append(
-            f'"{plain.name}" takes {time_text(plain.cost.seconds)}, {times:.3g} times as long.'
-        )
+        apart = plain.copies.seconds / best.copies.seconds
+        differs = question.buffer == Buffer.NEW and f"{apart:.2g}" != f"{times:.2g}"
+        copies = f" (its copies alone {apart:.3g} times)" if differs else ""
+        took = time_text(plain.cost.seconds)
+        found.append(f'"{plain.name}" takes {took}, {times:.3g} times as long{copies}.')
     equal = [way for way in ways[1:] if way.cost.overlaps(best.cost)]
     if equal:
         names = " and ".join(f'"{way.name}"' for way in equal)
         found.append(f"{names} {'are' if equal[1:] else 'is'} as fast, within the measured spread.")
-    if best.name == Name.POOL and len(ways) > 1:
-        found.append(_without_a_pool(ways[1]))
     if best.extrapolated:
         found.append("The size is beyond what was measured: times are extrapolated.")
     return found
 
 
-def _without_a_pool(second: Way) -> str:
-    seconds = time_text(second.cost.seconds)
-    return f'If the pool is empty at first, the next best is "{second.name}": {seconds}.'
+def _first_time(ways: Sequence[Way]) -> str:
+    best, plain = ways[0], next((w for w in ways if w.name == PLAIN[Buffer.NEW]), ways[0])
+    took, other = (time_text(way.cost.seconds) for way in (best, plain))
+    than = f', against {other} with "{plain.name}"' if plain != best else ""
+    return f'That is steady; the first time, "{best.name}" is the fastest: {took}{than}.'
 
 
 def _path_words(question: Question, way: Way) -> str:

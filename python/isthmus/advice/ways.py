@@ -7,6 +7,7 @@ from enum import StrEnum
 from isthmus.advice.interval import NOTHING, Interval, total
 from isthmus.advice.machine import MachineCosts
 from isthmus.advice.question import MAX_BYTES, Buffer, Direction, Question
+from isthmus.life import Life
 from isthmus.profile.model import MemoryKind, Path
 from isthmus.profile.plan import MARGINS, cheapest
 from isthmus.sizes import format_size
@@ -26,7 +27,7 @@ class Name(StrEnum):
     KEPT_ISTHMUS = "isthmus.copy as it is"
 
 
-# Ways are ranked by their cost times these factors; source: five runs of benchmarks/advice on H200.
+# What copies take beyond a profile's turns; source: five runs of benchmarks/advice on H200.
 # Copies by several threads, with memory that isn't a pool's, vary most: a quarter of them took 1.06
 # to 1.4 of the predicted time and more, a quarter of the copies of a pool's memory 1.0 to 1.1.
 _VARYING = 1.1
@@ -58,24 +59,14 @@ class Way:
     cost: Interval
     extrapolated: bool
 
-    @property
-    def rank(self) -> float:
-        """The cost by which ways are ranked, in seconds: a less certain prediction counts more."""
-        factor = 1.0
-        if Path.WINDOW_THREADS in self.paths.values() and self.name != Name.POOL:
-            factor *= _VARYING
-        if self.paths == {"h2d": Path.WINDOW_THREADS, "d2h": Path.DRIVER}:
-            factor *= _AFTER_A_DOWNLOAD
-        return self.cost.seconds * factor
-
 
 class NotPossible(Exception):
     """Why a way doesn't serve a question."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Crossing:
-    """The copies in one direction."""
+class Crossing:
+    """The copies in one direction: their path, one of them, and to which size it was measured."""
 
     path: Path
     once: Interval
@@ -100,8 +91,7 @@ def ways_of(question: Question, costs: MachineCosts) -> tuple[list[Way], list[tu
         costs: The machine.
 
     Returns:
-        The ways, the fastest first (by `Way.rank`), and those that aren't possible, each with the
-        reason.
+        The ways, the fastest first, and those that aren't possible, each with the reason.
     """
     found, refused = [], []
     for name, work_out in _WAYS[question.buffer].items():
@@ -109,7 +99,7 @@ def ways_of(question: Question, costs: MachineCosts) -> tuple[list[Way], list[tu
             found.append(work_out(question, costs))
         except NotPossible as reason:
             refused.append((name, str(reason)))
-    return sorted(found, key=lambda way: way.rank), refused
+    return sorted(found, key=lambda way: way.cost.seconds), refused
 
 
 def _by_driver(
@@ -137,9 +127,10 @@ def _by_isthmus(
 
     def work_out(question: Question, costs: MachineCosts) -> Way:
         crossings = {
-            direction: _cheapest_copy(question, costs, direction, host, size)
+            direction: cheapest_copy(question, costs, direction, host, size)
             for direction, size in question.crossings.items()
         }
+        crossings = _in_programs(name, crossings)
         way = _way(name, question, crossings, _memory(question, costs, memory))
         return _into_new_memory(question, costs, way) if memory == MemoryKind.PAGEABLE else way
 
@@ -151,13 +142,19 @@ def _memory(question: Question, costs: MachineCosts, memory: MemoryKind | None) 
         return _Memory()
     if memory not in costs.memories():
         raise NotPossible("such memory isn't available, or wasn't measured")
+    if memory == MemoryKind.POOL and question.life == Life.FIRST_TIME:
+        raise NotPossible("the first time, a pool has no memory yet")
     kinds = [memory]
     if memory == MemoryKind.REGISTERED and question.buffer == Buffer.NEW:
         kinds.append(MemoryKind.PAGEABLE)  # what is registered
-    size = question.size_bytes
+    size, life = question.size_bytes, question.life
+    for kind in kinds:
+        if kind != MemoryKind.POOL and costs.is_one_point(kind) and size > costs.allocated_to(kind):
+            only = format_size(costs.allocated_to(kind))
+            raise NotPossible(f"{kind.replace('_', ' ')} memory was measured at {only} alone")
     return _Memory(
-        allocate=total(costs.allocate(kind, size) for kind in kinds),
-        free=total(costs.free(kind, size) for kind in kinds),
+        allocate=total(costs.allocate(kind, size, life) for kind in kinds),
+        free=total(costs.free(kind, size, life) for kind in kinds),
         # A block of a pool costs the same at every size.
         measured_to=min(
             MAX_BYTES if kind == MemoryKind.POOL else costs.allocated_to(kind) for kind in kinds
@@ -165,28 +162,39 @@ def _memory(question: Question, costs: MachineCosts, memory: MemoryKind | None) 
     )
 
 
-def _driver_copy(costs: MachineCosts, direction: str, host: str, size_bytes: int) -> _Crossing:
+def _driver_copy(costs: MachineCosts, direction: str, host: str, size_bytes: int) -> Crossing:
     once = costs.copy(Path.DRIVER, direction, host, size_bytes)
     if once is None:
         raise NotPossible(f"the driver's {direction.upper()} copies weren't measured")
-    return _Crossing(
+    return Crossing(
         path=Path.DRIVER, once=once, measured_to=costs.measured_to(Path.DRIVER, direction, host)
     )
 
 
-def _cheapest_copy(
+def cheapest_copy(
     question: Question, costs: MachineCosts, direction: str, host: str, size_bytes: int
-) -> _Crossing:
+) -> Crossing:
     """Choose as the native core does, by time and margin; windows are open already."""
     crossings = {
         path: crossing
         for path in MARGINS
-        if (crossing := _crossing(question, costs, path, direction, host, size_bytes)) is not None
+        if (crossing := copy_by(question, costs, path, direction, host, size_bytes)) is not None
     }
     path = cheapest({path: one.once.seconds for path, one in crossings.items()}, direction)
     if path is None:
         raise NotPossible(_why_none(question, costs, direction, size_bytes))
     return crossings[path]
+
+
+def _in_programs(name: Name, crossings: Mapping[str, Crossing]) -> dict[str, Crossing]:
+    """Lengthen copies by several threads to what programs see."""
+    factor = 1.0 if name == Name.POOL else _VARYING
+    if "d2h" in crossings and crossings["d2h"].path == Path.DRIVER:
+        factor *= _AFTER_A_DOWNLOAD
+    return {
+        way: replace(one, once=one.once.times(factor)) if one.path == Path.WINDOW_THREADS else one
+        for way, one in crossings.items()
+    }
 
 
 def _why_none(question: Question, costs: MachineCosts, direction: str, size_bytes: int) -> str:
@@ -200,14 +208,15 @@ def _why_none(question: Question, costs: MachineCosts, direction: str, size_byte
     return f"{busy}, and staging by {question.cores or costs.cores:g} cores wasn't measured"
 
 
-def _crossing(
+def copy_by(
     question: Question,
     costs: MachineCosts,
     path: Path,
     direction: str,
     host: str,
     size_bytes: int,
-) -> _Crossing | None:
+) -> Crossing | None:
+    """Predict a copy by a path; None if it isn't possible, or wasn't measured."""
     once = costs.copy(path, direction, host, size_bytes)
     if once is None or not _allowed(question, costs, path, host):
         return None
@@ -219,7 +228,7 @@ def _crossing(
         if slowdown is None:
             return None
         once = once.times(slowdown)
-    return _Crossing(path=path, once=once, measured_to=reach)
+    return Crossing(path=path, once=once, measured_to=reach)
 
 
 def _allowed(question: Question, costs: MachineCosts, path: Path, host: str) -> bool:
@@ -236,7 +245,7 @@ def _into_new_memory(question: Question, costs: MachineCosts, way: Way) -> Way:
     if question.direction != Direction.FROM_DEVICE:
         return way
     path = way.paths["d2h"]
-    first = costs.new_download(path, question.size_bytes)
+    first = costs.new_download(path, question.size_bytes, question.life)
     slowdown = costs.staging_slowdown("d2h", question.cores) if path == Path.STAGED else 1.0
     if first is None or slowdown is None:
         return way
@@ -245,9 +254,7 @@ def _into_new_memory(question: Question, costs: MachineCosts, way: Way) -> Way:
     return replace(way, prepare=NOTHING, copies=copies, release=NOTHING, cost=copies)
 
 
-def _way(
-    name: Name, question: Question, crossings: Mapping[str, _Crossing], memory: _Memory
-) -> Way:
+def _way(name: Name, question: Question, crossings: Mapping[str, Crossing], memory: _Memory) -> Way:
     copies = total(crossing.once.times(question.uses) for crossing in crossings.values())
     reached = all(
         size <= crossings[direction].measured_to for direction, size in question.crossings.items()

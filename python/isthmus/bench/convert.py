@@ -10,16 +10,14 @@ from isthmus.bench.session import Measurement, Samples
 from isthmus.bench.statistics import summarize
 from isthmus.bench.tests.catalogue import EVENT_METRICS, Metric
 from isthmus.errors import DriverError
+from isthmus.run.derived_result import NOT_MEASURED
 from isthmus.run.result import Failure, Result, Status
 
 _SAMPLED_AS = {"copy_time": Metric.BANDWIDTH}
 _NOBODY = "nobody"
+
+
 # The value of each number of a result without numbers.
-NOT_MEASURED = dict.fromkeys(
-    ("median", "min", "max", "p99", "iqr", "cov", "n", "copies_per_sample", "stopped_by")
-)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Circumstances:
     """The fields that are the same for all metrics of a measurement."""

@@ -76,7 +76,6 @@ class Metric(StrEnum):
     LIFE_BOTH_WAYS = "life_both_ways"
     BREAK_EVEN_ONE_WAY = "break_even_one_way"
     BREAK_EVEN_BOTH_WAYS = "break_even_both_ways"
-    BREAK_EVEN_COPIES = "break_even_copies"
     PINNED_GAIN = "pinned_gain"
 
     RUN = "run"
@@ -167,12 +166,9 @@ METRIC_MEANING = {
     Metric.LIFE_DOWNLOAD: "CPU clock, one blocking copy from the device into it, until complete",
     Metric.LIFE_ONE_WAY: "CPU clock, allocation with all pages, one upload, freeing: their sum",
     Metric.LIFE_BOTH_WAYS: "the same with one download",
-    Metric.BREAK_EVEN_ONE_WAY: "bytes from which that sum is less than pageable memory's, "
-    "interpolated between the two sizes that are its min and max",
+    Metric.BREAK_EVEN_ONE_WAY: "bytes from which allocating, an upload and freeing take less "
+    "than with pageable memory, steady or first time (`life`), between its min and max",
     Metric.BREAK_EVEN_BOTH_WAYS: "the same with one download",
-    Metric.BREAK_EVEN_COPIES: "uploads after which the memory has paid for itself against "
-    "pageable memory, 0 if it costs no more to allocate and free; min and max by the quartiles of "
-    "all times, no max if by these an upload may save nothing",
     Metric.PINNED_GAIN: "pinned memory's bandwidth over pageable memory's; min and max by both's "
     "quartiles",
     Metric.RUN: "CPU clock, a program from its first copy to the GPU, or launch, until its last "

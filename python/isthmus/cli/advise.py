@@ -59,7 +59,9 @@ _CoresOption = Annotated[
 _FormatOption = Annotated[
     Format, typer.Option("--format", help="The output's format: text or json.")
 ]
-_DIRECTIONS = "to-device, from-device, round-trip or reduce (everything up, a result down)."
+_DIRECTIONS = (
+    "to-device (h2d), from-device (d2h), round-trip, or reduce (everything up, a result down)."
+)
 
 
 @advise.command(_DEFAULT)
@@ -116,9 +118,9 @@ def copy(
     Rank the ways to give a buffer to a GPU.
 
     The times of allocating, copying and freeing are those of a profile: this machine's, which is
-    measured once in at most 10 s, or that of --machine. Allocating and freeing take as long as in
-    a program that does both again and again. `isthmus advise offload` says whether to use the GPU
-    at all.
+    measured once in at most 10 s, or that of --machine. A new buffer has two answers: steady, as in
+    a program that allocates and frees again and again, and first time, with pages that are all new.
+    `isthmus advise offload` says whether to use the GPU at all.
 
     Exit codes: 0 ok, 1 error, 2 usage, 4 no device.
     """
@@ -126,10 +128,9 @@ def copy(
     from isthmus.advice.question import (
         Question,
         buffer_named,
-        default_result,
         direction_named,
+        result_asked,
     )
-    from isthmus.sizes import parse_size
 
     _require_text_or_json(output_format)
     sizes = _sizes(size)
@@ -139,12 +140,13 @@ def copy(
             hint="isthmus advise 64MiB --direction round-trip",
         )
     smallest = sizes[0] if sizes else 1
+    way = direction_named(direction or "to-device")
     question = Question(
         size_bytes=smallest,
-        direction=direction_named(direction or "to-device"),
+        direction=way,
         uses=uses,
         buffer=buffer_named(buffer or "new"),
-        result_bytes=parse_size(result) if result else default_result(smallest),
+        result_bytes=result_asked(result, smallest, way),
         cores=cores,
         asynchronous=asynchronous,
     )
@@ -272,16 +274,16 @@ def _profile(
 def _print_classic(
     question: "Question", profile: "Profile", name: str, output_format: Format
 ) -> None:
-    from isthmus.advice.answer import classic_answer
+    from isthmus.advice.answer import classic_answers
     from isthmus.advice.as_data import classic_data
     from isthmus.json_text import json_text
     from isthmus.report.answers.advice import classic_as_text
 
-    answer = classic_answer(profile, uses=question.uses, cores=question.cores)
+    both, reduced = classic_answers(profile, uses=question.uses, cores=question.cores)
     if output_format == Format.JSON:
-        print_data(json_text(classic_data(answer)))
+        print_data(json_text(classic_data(both, reduced)))
     else:
-        print_data(classic_as_text(answer, name, width=columns_of(sys.stdout)))
+        print_data(classic_as_text(both, reduced, name, width=columns_of(sys.stdout)))
 
 
 def _print_answer(

@@ -9,6 +9,10 @@ from isthmus.run.model import Run
 from isthmus.sizes import approximate_size
 from isthmus.spelling import counted, cpu_list
 
+WHOSE_TIME = (
+    "what crosses the link, launches and pinning take modelled time, all else this CPU's own"
+)
+
 
 def emulated_warning(machine: Machine) -> str | None:
     """Say that the times are modelled, and why the emulated device was used."""
@@ -17,7 +21,7 @@ def emulated_warning(machine: Machine) -> str | None:
     because = f" ({machine.emulated_because})" if machine.emulated_because else ""
     return (
         f"EMULATED device, profile '{machine.profile}'{because}: modelled, not measured on a GPU; "
-        "what crosses the link, launches and pinning take modelled time, all else this CPU's own"
+        f"{WHOSE_TIME}"
     )
 
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from isthmus.life import Life
 from isthmus.reproduce.publication import Figure, Ours, Publication
 from isthmus.run.model import Result, Run, Status
 from isthmus.sizes import format_size
@@ -88,8 +89,24 @@ def pairs_of(publication: Publication, run: Run) -> list[Pair]:
     in_series = [one for series in publication.series for one in series.figures()]
     return [
         *(_pair(figure, run.results, exactly=True) for figure in in_series),
-        *(_pair(figure, run.results, exactly=False) for figure in publication.figure),
+        *(
+            _pair(figure, run.results, exactly=False)
+            for published in publication.figure
+            for figure in _in_both_lives(published)
+        ),
         *_ours_alone(publication.figures(), run.results),
+    ]
+
+
+def _in_both_lives(figure: Figure) -> list[Figure]:
+    """Put both of our answers beside a size from which memory pays: steady, and the first time."""
+    if not figure.ours.metric.startswith("break_even_"):
+        return [figure]
+    axes = [figure.ours.axes | {"life": life.value} for life in Life]
+    ours = [figure.ours.model_copy(update={"axes": one}) for one in axes]
+    return [
+        figure.model_copy(update={"quantity": f"{figure.quantity}, {life}", "ours": one})
+        for life, one in zip(Life, ours, strict=True)
     ]
 
 

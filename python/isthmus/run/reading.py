@@ -9,6 +9,7 @@ from pydantic_core import from_json
 
 from isthmus.errors import UsageError
 from isthmus.files.regular import read_regular, refuse_shortage
+from isthmus.run.break_even import with_both_lives
 from isthmus.run.model import Run
 from isthmus.run.record import first_fault
 from isthmus.run.store import FINISHED, UNFINISHED, runs_folder
@@ -72,7 +73,8 @@ def parse_run(contents: bytes, name: str) -> Run:
         UsageError: It isn't a run, or it is of another schema.
     """
     try:
-        return Run.model_validate_json(contents)
+        run = Run.model_validate_json(contents)
+        return run.model_copy(update={"results": with_both_lives(run.results)})
     except ValidationError as cause:
         fault = first_fault(cause)
     try:

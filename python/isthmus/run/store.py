@@ -56,11 +56,6 @@ def stem_of(run: Run) -> str:
     return f"{run.run.started_at:%Y%m%dT%H%M%SZ}-{run.run.id}"
 
 
-def load_run(path: Path) -> Run:
-    """Read a run file; ValidationError if it isn't one."""
-    return Run.model_validate_json(path.read_bytes())
-
-
 def check_runs_folder() -> None:
     """
     Check whether a run could be kept among the user's runs. Leaves nothing behind.

@@ -33,6 +33,14 @@ def test_a_size_is_a_number_or_text(mine: str) -> None:
     assert as_text.best.name == Name.POOL
 
 
+def test_a_result_without_a_reduction_is_refused_and_short_names_are_understood(mine: str) -> None:
+    with pytest.raises(UsageError, match="only reduce has one"):
+        isthmus.advise("1MiB", "d2h", result=4, machine=mine)
+    assert isthmus.advise("1MiB", "d2h", machine=mine) == isthmus.advise(
+        "1MiB", "from-device", machine=mine
+    )
+
+
 @pytest.mark.usefixtures("emulated")
 def test_functions_are_timed_and_their_arrays_counted(mine: str) -> None:
     numbers = np.arange(1024, dtype="f4")

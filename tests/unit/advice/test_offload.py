@@ -3,6 +3,9 @@ import random
 import pytest
 
 from fakes.advice import COPIES, KIB, MIB, line, machine_profile
+from isthmus.advice.answer import advice_on
+from isthmus.advice.machines import machine_names
+from isthmus.advice.machines import machine_profile as shipped
 from isthmus.advice.offload import (
     Computation,
     OffloadAdvice,
@@ -11,6 +14,8 @@ from isthmus.advice.offload import (
     offload_advice,
     scaled_size,
 )
+from isthmus.advice.question import Buffer, Question
+from isthmus.advice.ways import Name
 from isthmus.errors import UsageError
 from isthmus.profile.model import Path
 
@@ -155,3 +160,30 @@ def test_the_answer_is_said_in_words() -> None:
 def test_a_computation_without_an_answer_is_refused(changes: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         asked(**changes)
+
+
+def test_both_directions_at_once_slow_each_other() -> None:
+    beside = way_of(asked(up_bytes=64 * MIB, down_bytes=64 * MIB, times=2), Transport.OVERLAPPED)
+    alone = line(*COPIES[Path.DRIVER, "pinned"], 64 * MIB)
+    bytes_alone = alone - line(*COPIES[Path.DRIVER, "pinned"], 4)
+    assert beside.each.seconds == pytest.approx(alone + 0.18 * bytes_alone)
+
+
+@pytest.mark.parametrize("machine", machine_names())
+@pytest.mark.parametrize("size", [4 * KIB, MIB, 10 << 30])
+def test_what_stays_on_the_gpu_goes_up_as_its_row_says(machine: str, size: int) -> None:
+    profile = shipped(machine)
+    offload = offload_advice(
+        Computation(
+            up_bytes=4, down_bytes=4, cpu_seconds=1.0, gpu_seconds=0.1, resident_bytes=size
+        ),
+        profile,
+    )
+    ways = advice_on(Question(size_bytes=size, buffer=Buffer.PAGEABLE), profile).ways
+    by = {way.name: way.copies.seconds for way in ways}
+    # In programs several threads take longer: advice on one buffer shows it.
+    copied = pytest.approx(by[Name.KEPT_ISTHMUS], rel=0.11)
+    assert way_of(offload, Transport.STAGED).before.seconds == copied
+    assert way_of(offload, Transport.WINDOW).before.seconds == copied
+    plain = way_of(offload, Transport.PAGEABLE).before.seconds
+    assert plain == pytest.approx(by[Name.KEPT_PAGEABLE])

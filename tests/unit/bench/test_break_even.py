@@ -4,9 +4,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from isthmus.bench.convert import NOT_MEASURED
 from isthmus.bench.derived.allocation_fit import allocation_fits
-from isthmus.bench.derived.break_even import break_evens, pinned_gains
+from isthmus.life import Life
+from isthmus.run.break_even import break_evens, pinned_gains, with_both_lives
+from isthmus.run.derived_result import NOT_MEASURED
 from isthmus.run.result import Result, Status
 
 _KIB, _MIB = 1 << 10, 1 << 20
@@ -53,127 +54,118 @@ def _result(  # noqa: PLR0913 - what a result is told by
     )
 
 
-def _life(
-    metric: str, memory: str, seconds: Mapping[int, float], spread: float = 0
-) -> list[Result]:
+_Seconds = Mapping[int, float]
+
+
+def _lives(memory: str, seconds: _Seconds) -> list[Result]:
+    """Lives of which all but a thousandth is the upload, as is the download."""
+    parts = {"allocate": 5e-4, "free": 5e-4, "life_upload": 0.999, "life_download": 0.999}
     return [
-        _result("host_memory_life", "alloc", metric, size, time, {"memory": memory}, spread=spread)
+        _result("host_memory_life", "alloc", step, size, time * part, {"memory": memory})
         for size, time in seconds.items()
+        for step, part in parts.items()
     ]
 
 
-def _one(results: list[Result], metric: str) -> Result:
-    return next(result for result in results if result.metric == metric)
+def _blocks(test: str, seconds: _Seconds, suffix: str = "", **axes: str) -> list[Result]:
+    return [
+        _result(test, "alloc", f"{step}{suffix}", size, time / 2, {"live": 64, **axes})
+        for size, time in seconds.items()
+        for step in ("allocate", "free")
+    ]
+
+
+def _first_time(pageable: _Seconds, memory: str, pinned: _Seconds) -> list[Result]:
+    return break_evens(_lives("pageable", pageable) + _lives(memory, pinned))
+
+
+def _one(results: list[Result], metric: str, life: Life = Life.FIRST_TIME) -> Result:
+    return next(r for r in results if (r.metric, r.axes["life"]) == (metric, life))
 
 
 def test_pinning_pays_from_between_the_last_loss_and_the_first_win() -> None:
-    pageable = _life("life_one_way", "pageable", {_KIB: 1.0, _MIB: 2.0, 4 * _MIB: 8.0})
-    pinned = _life("life_one_way", "pinned", {_KIB: 3.0, _MIB: 4.0, 4 * _MIB: 4.0})
-    found = _one(break_evens(pageable + pinned), "break_even_one_way")
+    pageable, pinned = {_KIB: 1.0, _MIB: 2.0, 4 * _MIB: 8.0}, {_KIB: 3.0, _MIB: 4.0, 4 * _MIB: 4.0}
+    found = _one(_first_time(pageable, "registered", pinned), "break_even_one_way")
     assert (found.status, found.unit, found.n) == (Status.PASSED, "B", 3)
     assert (found.min, found.max) == (_MIB, 4 * _MIB)
     # Twice the time at 1 MiB and half at 4 MiB: the middle of the two on logarithmic paper.
     assert found.median == pytest.approx(2 * _MIB)
-    assert (found.first_call_s, found.verified_on, found.axes) == (None, None, {"memory": "pinned"})
+    assert (found.first_call_s, found.verified_on) == (None, None)
+    assert found.axes == {"memory": "registered", "life": "first time"}
 
 
 def test_pinning_that_wins_small_and_loses_later_pays_only_after_the_loss() -> None:
-    pageable = _life("life_one_way", "pageable", {_KIB: 2.0, _MIB: 2.0, 4 * _MIB: 8.0})
-    pinned = _life("life_one_way", "pinned", {_KIB: 1.0, _MIB: 4.0, 4 * _MIB: 4.0})
-    assert _one(break_evens(pageable + pinned), "break_even_one_way").min == _MIB
+    pageable, pinned = {_KIB: 2.0, _MIB: 2.0, 4 * _MIB: 8.0}, {_KIB: 1.0, _MIB: 4.0, 4 * _MIB: 4.0}
+    found = _first_time(pageable, "registered", pinned)
+    assert _one(found, "break_even_one_way").min == _MIB
 
 
 def test_pinning_that_never_pays_is_waived_with_the_largest_size() -> None:
-    pageable = _life("life_both_ways", "pageable", {_KIB: 1.0, _MIB: 2.0})
-    pinned = _life("life_both_ways", "pinned", {_KIB: 0.5, _MIB: 4.0})
-    found = _one(break_evens(pageable + pinned), "break_even_both_ways")
-    assert (found.status, found.median) == (Status.WAIVED, None)
-    assert str(_MIB) in (found.reason or "")
+    found = _first_time({_KIB: 1.0, _MIB: 2.0}, "registered", {_KIB: 0.5, _MIB: 4.0})
+    one = _one(found, "break_even_both_ways")
+    assert (one.status, one.median) == (Status.WAIVED, None)
+    assert str(_MIB) in (one.reason or "")
 
 
 def test_pinning_that_always_pays_does_so_from_the_smallest_size_or_less() -> None:
-    pageable = _life("life_one_way", "pageable", {_KIB: 1.0, _MIB: 2.0})
-    pinned = _life("life_one_way", "huge_pinned", {_KIB: 0.5, _MIB: 1.0})
-    found = _one(break_evens(pageable + pinned), "break_even_one_way")
-    assert (found.min, found.median, found.max) == (0, _KIB, _KIB)
-
-
-def _steps(memory: str, have: float, upload: float, spread: float = 0) -> list[Result]:
-    return [
-        *_life("allocate", memory, {_MIB: have * 0.75}, spread),
-        *_life("free", memory, {_MIB: have * 0.25}, spread),
-        *_life("life_upload", memory, {_MIB: upload}, spread),
-    ]
-
-
-def test_memory_has_paid_after_its_extra_cost_over_what_each_upload_saves() -> None:
-    results = _steps("pageable", 2.0, 3.0) + _steps("pinned", 8.0, 1.0)
-    found = _one(break_evens(results), "break_even_copies")
-    assert (found.unit, found.bytes) == ("1", _MIB)
-    assert [found.min, found.median, found.max] == pytest.approx([3.0, 3.0, 3.0])
-
-
-def test_the_number_of_uploads_lies_between_what_the_quartiles_allow() -> None:
-    results = _steps("pageable", 2.0, 3.0, 0.1) + _steps("pinned", 8.0, 1.0, 0.1)
-    found = _one(break_evens(results), "break_even_copies")
-    # By hand, quartiles 5 % to each side of a median. To have it costs 8 - 2 = 6 more, at least
-    # 7.6 - 2.1 = 5.5, at most 8.4 - 1.9 = 6.5. An upload saves 3 - 1 = 2, at least 2.85 - 1.05 =
-    # 1.8, at most 3.15 - 0.95 = 2.2.
-    by_hand = [5.5 / 2.2, 6 / 2, 6.5 / 1.8]
-    assert [found.min, found.median, found.max] == pytest.approx(by_hand)
-    assert found.iqr == pytest.approx(by_hand[2] - by_hand[0])
-
-
-def test_a_number_of_uploads_without_a_sure_saving_has_no_upper_end() -> None:
-    results = _steps("pageable", 2.0, 1.1, 0.4) + _steps("pinned", 8.0, 1.0, 0.4)
-    found = _one(break_evens(results), "break_even_copies")
-    # An upload saves 0.1 by the medians, and by the quartiles between 0.88 - 1.2 and 1.32 - 0.8.
-    assert found.median == pytest.approx(60)
-    assert found.min == pytest.approx((6.4 - 2.4) / (1.32 - 0.8))
-    assert (found.max, found.iqr) == (None, None)
+    found = _first_time({_KIB: 1.0, _MIB: 2.0}, "huge_pinned", {_KIB: 0.5, _MIB: 1.0})
+    one = _one(found, "break_even_one_way")
+    assert (one.min, one.median, one.max) == (0, _KIB, _KIB)
 
 
 def test_the_crossing_of_two_curves_is_where_their_ratio_is_one_on_logarithmic_paper() -> None:
-    pageable = _life("life_one_way", "pageable", {_MIB: 1.0, 16 * _MIB: 16.0})
-    pinned = _life("life_one_way", "pinned", {_MIB: 8.0, 16 * _MIB: 8.0})
+    pageable, pinned = {_MIB: 1.0, 16 * _MIB: 16.0}, {_MIB: 8.0, 16 * _MIB: 8.0}
     # 8 times at 1 MiB and half at 16 MiB: three of the four halvings are needed for a ratio of 1,
     # and so three of the four doublings of the size.
-    found = _one(break_evens(pageable + pinned), "break_even_one_way")
+    found = _one(_first_time(pageable, "registered", pinned), "break_even_one_way")
     assert found.median == pytest.approx(8 * _MIB)
 
 
-def test_memory_whose_uploads_are_no_quicker_never_pays() -> None:
-    results = _steps("pageable", 2.0, 1.0) + _steps("pinned", 8.0, 1.0)
-    found = _one(break_evens(results), "break_even_copies")
-    assert (found.status, found.reason) == (
-        Status.WAIVED,
-        "an upload from it takes no less time",
-    )
+def _kept_blocks() -> list[Result]:
+    """Copies take 1 s, from pinned memory half. Both keep 1 MiB; 64 MiB have new pages always."""
+    copies = dict.fromkeys((_MIB, 64 * _MIB), 1.0)
+    lives = [
+        *_lives("pageable", copies),
+        *_lives("pinned", dict.fromkeys(copies, 0.5)),
+    ]
+    return [
+        *(r for r in lives if r.metric.startswith("life_")),
+        *_blocks("host_memory_life", {_MIB: 5.0, 64 * _MIB: 300.0}, memory="pageable"),
+        *_blocks("host_memory_life", {_MIB: 0.1, 64 * _MIB: 200.0}, memory="pinned"),
+        *_blocks("alloc_malloc", {_MIB: 0.01, 64 * _MIB: 300.0}, pages="touched"),
+        *_blocks("alloc_cuda_malloc_host", {_MIB: 2.0, 64 * _MIB: 200.0}),
+        *_blocks("alloc_cuda_malloc_host", {_MIB: 9.0}, "_live"),
+    ]
 
 
-def test_memory_that_is_cheaper_to_have_has_paid_at_once() -> None:
-    results = _steps("pageable", 2.0, 3.0) + _steps("huge_pinned", 1.0, 1.0)
-    assert _one(break_evens(results), "break_even_copies").median == 0
+def test_steady_kept_blocks_of_malloc_meet_those_of_the_driver() -> None:
+    found = _one(break_evens(_kept_blocks()), "break_even_one_way", Life.STEADY)
+    # 1.01 s against 2.5 s; 301 against 200.5.
+    assert (found.min, found.max) == (_MIB, 64 * _MIB)
 
 
-def test_memory_that_is_cheaper_to_have_may_still_cost_more_by_the_quartiles() -> None:
-    results = _steps("pageable", 2.0, 3.0, 0.4) + _steps("huge_pinned", 1.9, 1.0, 0.4)
-    found = _one(break_evens(results), "break_even_copies")
-    # At most 2.28 - 1.6 more to have, at least 2.4 - 1.2 saved by an upload.
-    assert [found.min, found.median, found.max] == pytest.approx([0, 0, 0.68 / 1.2])
+def test_the_first_time_new_pages_meet_new_pages() -> None:
+    """Malloc's new pages against the driver's kept block said: 64 KiB or less."""
+    found = _one(break_evens(_kept_blocks()), "break_even_one_way")
+    # 6 s against 9.5 s of blocks that stay alive, not against 0.6 s of one that was kept.
+    assert (found.min, found.max) == (_MIB, 64 * _MIB)
 
 
-def test_memory_that_is_cheaper_to_have_and_slower_to_copy_is_only_ahead_for_so_many_uploads() -> (
-    None
-):
-    results = _steps("pageable", 4.0, 1.0) + _steps("pinned", 1.0, 2.5)
-    found = _one(break_evens(results), "break_even_copies")
-    assert (found.status, found.median) == (Status.WAIVED, None)
-    assert (found.reason or "").endswith("ahead for 2.0 only")
+def test_lives_with_kept_blocks_alone_say_nothing_about_pinned_memory() -> None:
+    assert _first_time({_KIB: 1.0, _MIB: 2.0}, "pinned", {_KIB: 0.5, _MIB: 1.0}) == []
+
+
+def test_runs_that_told_no_lives_apart_are_read_with_both() -> None:
+    measured = _kept_blocks()
+    old = measured[0].model_copy(update={"metric": "break_even_one_way", "median": 65536.0})
+    read = with_both_lives([*measured, old])
+    assert read == [*measured, *break_evens(measured)]
+    assert {r.axes["life"] for r in read if r.metric.startswith("break_even_")} == set(Life)
+    assert with_both_lives(read) == read
 
 
 def test_nothing_is_compared_that_was_not_measured() -> None:
-    assert break_evens(_life("life_one_way", "pinned", {_KIB: 1.0})) == []
+    assert break_evens(_lives("pinned", {_KIB: 1.0})) == []
     assert break_evens([]) == []
 
 

@@ -16,9 +16,9 @@ from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests.alloc import AllocTest
 from isthmus.bench.tests.bench_test import Variation
 from isthmus.bench.tests.catalogue import BY_NAME
-from isthmus.bench.tests.memory_life import MEMORY
 from isthmus.bench.tests.pinned_vs_pageable import LargeCopyTest
 from isthmus.errors import ImpossibleTime
+from isthmus.run.break_even import MEMORY
 
 _RULE = StoppingRule(min_samples=1, max_samples=2, max_seconds=0.1, relative_iqr=0.1)
 

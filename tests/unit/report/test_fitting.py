@@ -8,7 +8,7 @@ import pytest
 from isthmus.report.fitting import NARROWEST, table_lines, wrapped
 from isthmus.report.formats.as_text import as_text, page_of
 from isthmus.report.page import Table
-from isthmus.run.store import load_run
+from isthmus.run.reading import read_run_file
 
 RECORDED = Path(__file__).parents[3] / "benchmarks" / "link" / "h100" / "run.json"
 WIDTHS = (NARROWEST, 60, 80, 100, 120, 300)
@@ -113,7 +113,7 @@ def test_a_number_stays_with_its_unit() -> None:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_whole_recorded_run_loses_no_number_at_any_width(width: int) -> None:
-    run = load_run(RECORDED)
+    run = read_run_file(RECORDED)
     text = as_text(run, width=width)
     lines = text.splitlines()
     assert max(map(len, lines)) <= width

@@ -10,18 +10,18 @@ from isthmus.bench.plan import Point
 from isthmus.bench.runner import RunSettings, run_points
 from isthmus.bench.tests.bench_test import BenchTest
 from isthmus.bench.tests.catalogue import BY_NAME
+from isthmus.life import LIVES_NOTE, Life
 from isthmus.report.formats.as_text import as_text
 from isthmus.report.page import Table
 from isthmus.report.pictures.drawing import described
 from isthmus.report.pictures.of_run import charts
-from isthmus.report.tables.alloc import alloc_notes, alloc_tables, break_even_notes
+from isthmus.report.tables.alloc import alloc_notes, alloc_tables
 from isthmus.report.tables.host import host_notes, host_tables
 from isthmus.report.tables.pinned_vs_pageable import (
     pinned_vs_pageable_notes,
     pinned_vs_pageable_tables,
 )
 from isthmus.run.model import Run
-from isthmus.sizes import format_size
 
 _MIB = 1 << 20
 _LIMITS = Limits(device_bytes=8 << 30, host_bytes=8 << 30, num_cores=4)
@@ -79,39 +79,13 @@ def test_of_a_line_of_which_a_part_is_left_that_part_is_written(base: Run) -> No
     assert notes.endswith("by the line through all sizes: cuda_malloc 10.00 us")
 
 
-def test_break_evens_are_written_out(base: Run) -> None:
-    notes = "\n".join(alloc_notes(_run(base, "host_memory_life")))
-    assert "copied to the device once and freed, against pageable: pinned not up to" in notes
-    assert "uploads after which pinned memory has paid off" in notes
-
-
-@pytest.mark.parametrize(
-    ("numbers", "words"),
-    [
-        ((0.0, 0.0, 0.0), "at once (it pays off from the first upload)"),
-        ((0.04, 0.0, 1.0), "at once (it pays off from the first upload)"),
-        ((0.04, 0.0, 1.1), "0.0 (0.0 to 1.1)"),
-        ((3.0, 2.5, 3.61), "3.0 (2.5 to 3.6)"),
-        ((3.0, 2.5, None), "3.0 (2.5 or more)"),
-        ((None, None, None), "- (an upload from it takes no less time)"),
-    ],
-)
-def test_uploads_that_pay_are_told_in_words_where_a_number_says_nothing(
-    base: Run, numbers: tuple[float | None, float | None, float | None], words: str
-) -> None:
-    found = _run(base, "host_memory_life").results
-    one = next(r for r in found if r.metric == "break_even_copies")
-    told = dict(zip(("median", "min", "max"), numbers, strict=True))
-    (note,) = break_even_notes([one.model_copy(update=told)])
-    assert note.endswith(f"pinned memory has paid off: {format_size(one.bytes)} {words}")
-
-
-def test_sizes_after_which_memory_has_paid_alike_are_told_together(base: Run) -> None:
-    found = [r for r in _run(base, "host_memory_life").results if r.metric == "break_even_copies"]
-    assert len({result.bytes for result in found}) > 1
-    notes = break_even_notes(found)
-    assert len(notes) == 3  # a line for each kind of memory
-    assert all(note.count("an upload from it takes no less time") == 1 for note in notes)
+def test_break_evens_are_written_out_with_the_question_that_each_answers(base: Run) -> None:
+    tests = ("host_memory_life", "alloc_malloc", "alloc_cuda_malloc_host")
+    notes = alloc_notes(_run(base, *tests))
+    for life in Life:
+        said = f"break-even, {life}, memory copied to the device once and freed, against pageable:"
+        assert any(note.startswith(f"{said} pinned not up to") for note in notes)
+    assert notes.count(LIVES_NOTE) == 1
 
 
 def test_large_copies_show_their_spread_and_the_gain(base: Run) -> None:

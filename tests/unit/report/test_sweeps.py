@@ -6,7 +6,7 @@ from fakes import runs
 from isthmus.report.formats.as_text import page_as
 from isthmus.report.tables.sweeps import sweep_tables
 from isthmus.run.model import Run
-from isthmus.run.store import load_run
+from isthmus.run.reading import read_run_file
 
 RECORDED = Path(__file__).parents[3] / "benchmarks" / "link" / "h100" / "run.json"
 
@@ -14,7 +14,7 @@ RECORDED = Path(__file__).parents[3] / "benchmarks" / "link" / "h100" / "run.jso
 @pytest.fixture(scope="module")
 def recorded() -> Run:
     """Give the recorded run of an H100."""
-    return load_run(RECORDED)
+    return read_run_file(RECORDED)
 
 
 def test_each_sweep_is_a_line_of_bars_with_its_ends(recorded: Run) -> None:

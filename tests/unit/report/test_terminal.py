@@ -23,9 +23,9 @@ from isthmus.report.format import Format, RunFormat
 from isthmus.report.formats.as_rich import as_renderable
 from isthmus.report.formats.as_text import as_text
 from isthmus.run.model import Run
+from isthmus.run.reading import read_run_file
 from isthmus.run.result import Failure
 from isthmus.run.result import Status as ResultStatus
-from isthmus.run.store import load_run
 from isthmus.run.stored import State, StoredRun
 from isthmus.sim.catalogue import catalogue_text
 from program import Golden
@@ -52,7 +52,7 @@ CHECKS = [
 
 def recorded(*kinds: str, quick: bool = False) -> Run:
     """Give the recorded run of an H100, or its results of some kinds of tests."""
-    run = load_run(BENCHMARKS / "link" / "h100" / "run.json")
+    run = read_run_file(BENCHMARKS / "link" / "h100" / "run.json")
     results = [r for r in run.results if not kinds or r.test.startswith(kinds)]
     options = run.options.model_copy(update={"quick": quick})
     return run.model_copy(update={"results": results, "options": options})
@@ -71,7 +71,7 @@ def drawn(run: Run, width: int) -> str:
 
 def comparison(width: int) -> str:
     before = recorded("host_to_device_small_copy_async", "host_to_device_memcpy_pageable")
-    other = load_run(BENCHMARKS / "link" / "two_h200" / "run.json")
+    other = read_run_file(BENCHMARKS / "link" / "two_h200" / "run.json")
     # Another machine's, and as slow as a recorded one would be with half of its link.
     slower = [
         result.model_copy(update={"median": result.median / 2, "min": None, "max": None})
@@ -182,7 +182,7 @@ def test_a_terminal_gets_the_words_of_the_plain_text() -> None:
 
 
 def test_texts_of_a_run_move_no_cursor_colour_nothing_and_make_no_rows() -> None:
-    run = load_run(BENCHMARKS / "link" / "two_h200" / "run.json")
+    run = read_run_file(BENCHMARKS / "link" / "two_h200" / "run.json")
     host = run.machine.host.model_copy(update={"cpu_model": "[red]CPU[/red]\x1b[2J\u202e"})
     results = [
         result.model_copy(update={"axes": {**result.axes, "gpu": "0\nfake row"}})

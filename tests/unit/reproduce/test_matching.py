@@ -36,8 +36,7 @@ def figure(**changes: object) -> Figure:
 
 def pair(one: Figure, *results: Result) -> Pair:
     publication = Publication(name="one", source=SOURCE, figure=[one])
-    [found] = pairs_of(publication, runs.run().model_copy(update={"results": list(results)}))
-    return found
+    return pairs_of(publication, runs.run().model_copy(update={"results": list(results)}))[0]
 
 
 def test_ours_of_the_same_size_stands_beside_theirs() -> None:
@@ -191,3 +190,23 @@ def test_a_ratio_can_be_of_two_sizes_or_of_one() -> None:
     both = [result(KIB, 1.0), result(2 * KIB, 1.0)]
     found = pair(small, *both, result(KIB, 4.0, OTHER), result(2 * KIB, 99.0, OTHER))
     assert found.ratio == pytest.approx(2.0)
+
+
+def test_a_size_from_which_memory_pays_has_both_answers_beside_it() -> None:
+    ours = Ours(test=OURS.test, metric="break_even_one_way", axes={"memory": "pinned"})
+    publication = Publication(
+        name="one", source=SOURCE, figure=[figure(unit="B", value=16, ours=ours)]
+    )
+    lives = {"steady": 64.0, "first time": 4.0}
+    results = [
+        result(
+            *(KIB, value, ours),
+            axes={"memory": "pinned", "life": life},
+            min=value / 2,
+            max=value,
+        )
+        for life, value in lives.items()
+    ]
+    found = pairs_of(publication, runs.run().model_copy(update={"results": results}))
+    assert [one.figure.quantity for one in found] == ["Q, steady", "Q, first time"]
+    assert [one.ours and one.ours.high for one in found] == [64.0, 4.0]

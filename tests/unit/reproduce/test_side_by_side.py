@@ -14,7 +14,7 @@ from isthmus.reproduce.catalogue import EXPERIMENTS
 from isthmus.reproduce.publication import read_publication
 from isthmus.reproduce.side_by_side import Reproduced, page_of, reproduced
 from isthmus.run.model import Run
-from isthmus.run.store import load_run
+from isthmus.run.reading import read_run_file
 from program import Golden
 
 NAMES = [experiment.name for experiment in EXPERIMENTS]
@@ -24,7 +24,7 @@ RECORDED = Path(__file__).parents[3] / "benchmarks" / "link" / "h100" / "run.jso
 @pytest.fixture(scope="module")
 def recorded() -> Run:
     """Give the recorded run."""
-    return load_run(RECORDED)
+    return read_run_file(RECORDED)
 
 
 def every(run: Run) -> list[Reproduced]:

@@ -11,7 +11,8 @@ import pytest
 from fakes import runs
 from isthmus.errors import WriteError
 from isthmus.files.whole import check_writable, write_whole
-from isthmus.run.store import check_runs_folder, load_run, run_text, runs_folder, save_run
+from isthmus.run.reading import read_run_file
+from isthmus.run.store import check_runs_folder, run_text, runs_folder, save_run
 from program import run_process
 
 # A process that may write no file beyond 4096 bytes: what a full disk looks like from inside.
@@ -32,7 +33,7 @@ except WriteError as error:
 def test_a_run_is_kept_under_the_user_s_data_folder_by_time_and_name(own_environment: Path) -> None:
     path = save_run(runs.run())
     assert path == own_environment / "data/isthmus/runs/20250102T030405Z-0badcafe.json"
-    assert load_run(path) == runs.run()
+    assert read_run_file(path) == runs.run()
 
 
 def test_without_a_data_folder_in_the_environment_it_is_the_usual_one(

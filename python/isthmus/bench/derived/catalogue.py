@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 
 from isthmus.bench.derived.allocation_fit import allocation_fits
-from isthmus.bench.derived.break_even import break_evens, pinned_gains
 from isthmus.bench.derived.crossover import crossovers
 from isthmus.bench.derived.fit import fits
 from isthmus.bench.derived.overlap_ratio import overlap_ratios
+from isthmus.run.break_even import break_evens, pinned_gains
 from isthmus.run.result import Result
 
 _AREAS: tuple[Callable[[Sequence[Result]], list[Result]], ...] = (

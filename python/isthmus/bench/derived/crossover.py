@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from isthmus.bench.convert import NOT_MEASURED
 from isthmus.bench.tests.bench_test import PLAIN
 from isthmus.bench.tests.catalogue import BY_NAME, Metric, WindowKind, WindowTest
+from isthmus.run.derived_result import NOT_MEASURED
 from isthmus.run.result import Result, Status
 
 _OURS = {WindowKind.WRITE: Metric.FENCED, WindowKind.READ: Metric.COMPLETE}

@@ -10,8 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from isthmus.bench.convert import NOT_MEASURED
 from isthmus.bench.metrics import Metric
+from isthmus.run.derived_result import NOT_MEASURED
 from isthmus.run.result import Result, Status
 
 # A line through two or three points can't show its error.

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from isthmus.bench.convert import NOT_MEASURED
 from isthmus.bench.metrics import Metric
+from isthmus.run.derived_result import NOT_MEASURED
 from isthmus.run.result import Failure, Result, Status
 
 # A pipeline can't end before its longer half. If something delayed the half that ran alone, there

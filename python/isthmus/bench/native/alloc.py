@@ -11,9 +11,10 @@ from isthmus.bench.native.wall_time import ALLOCATIONS, LIVES, within_wall_time
 from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests.alloc import LIVE, PAGES, TOUCHED, AllocTest
 from isthmus.bench.tests.bench_test import Direction, Variation
-from isthmus.bench.tests.memory_life import MEMORY, LifeTest
+from isthmus.bench.tests.memory_life import LifeTest
 from isthmus.bench.tests.pinned_vs_pageable import LargeCopyTest
 from isthmus.machine.placement import stray_pages_note
+from isthmus.run.break_even import MEMORY
 
 if TYPE_CHECKING:
     from isthmus.bench.session import Measurement, Samples

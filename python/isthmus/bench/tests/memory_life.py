@@ -7,9 +7,9 @@ from isthmus.bench.metrics import Metric
 from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests.alloc import min_samples, sizes_of
 from isthmus.bench.tests.bench_test import BenchTest, Suite, Variation
+from isthmus.run.break_even import MEMORY
 from isthmus.sizes import powers_of_two
 
-MEMORY = "memory"
 LIFE_MEMORIES = ("pageable", "pinned", "registered", "huge_pinned")
 _KIB, _MIB = 1 << 10, 1 << 20
 _SWEEP = powers_of_two(64 * _KIB, 256 * _MIB)[::2]
@@ -75,7 +75,6 @@ LIFE_TESTS: tuple[LifeTest, ...] = (
         derived=(
             Metric.BREAK_EVEN_ONE_WAY,
             Metric.BREAK_EVEN_BOTH_WAYS,
-            Metric.BREAK_EVEN_COPIES,
         ),
         direction=None,
     ),

@@ -11,7 +11,7 @@ from isthmus.bench.demand import Demand
 from isthmus.bench.metrics import Metric
 from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests.bench_test import BenchTest, Direction, Suite, Variation
-from isthmus.bench.tests.memory_life import MEMORY
+from isthmus.run.break_even import MEMORY
 from isthmus.run.naming import Kind, directed_name
 
 MEMORIES = ("pageable", "pinned")

@@ -2,27 +2,32 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from isthmus.advice.answer import Advice, ClassicAnswer
+from isthmus.advice.answer import Advice
 from isthmus.advice.question import Buffer, Question
-from isthmus.advice.sentence import question_text, time_text
+from isthmus.advice.sentence import question_text, size_text, time_text
 from isthmus.advice.turns import Range, Turn
 from isthmus.advice.ways import Way
+from isthmus.life import LIVES_NOTE, Life
 from isthmus.profile.model import Profile
 from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
+from isthmus.report.heading import WHOSE_TIME
 from isthmus.report.page import Table
-from isthmus.sizes import format_size
+from isthmus.sizes import approximate_size, format_size
 from isthmus.spelling import counted
 
-_EMULATED = "EMULATED: every number is modelled; it says nothing about a GPU"
+_EMULATED = f"EMULATED, and says nothing about a GPU: {WHOSE_TIME}; these change with its load"
 _INDENT = " " * 10
-_SMALL_BYTES = 1024
 _BOYER = (
-    "On a GTX 280 in 2009 (M. Boyer, University of Virginia), cudaMallocHost paid from 16 MB on if "
+    "On a GTX 280 (M. Boyer, University of Virginia), cudaMallocHost paid from 16 MB on if "
     "the same bytes went up and down, and at no size if only a result came down."
 )
 _CLASSIC = (
     "At which sizes does it pay to leave malloc and cudaMemcpy? The buffer is allocated and freed "
     "once"
+)
+EXTRAPOLATED = (
+    "* extrapolated: beyond the sizes that were measured; whether the host and the GPU have so "
+    "much memory isn't looked at"
 )
 _BUFFERS = {
     Buffer.NEW: "the buffer is allocated and freed once",
@@ -49,37 +54,49 @@ def advice_as_text(advice: Advice, machine: str, *, width: int = PAGE_WIDTH) -> 
         table_lines(_ways_table(advice), width),
         table_lines(_pays_table(advice), width) if advice.pays else [],
         wrapped_lines(
-            [*_fastest_lines(advice), *_marks(advice.ways), *refused], width, indent="  "
+            [*_fastest_lines(advice), *_marks(advice.ways), *refused, *_lives(advice)],
+            width,
+            indent="  ",
         ),
     ]
     return blocks_text(blocks)
 
 
-def classic_as_text(answer: ClassicAnswer, machine: str, *, width: int = PAGE_WIDTH) -> str:
+def classic_as_text(both: Advice, reduced: Advice, machine: str, *, width: int = PAGE_WIDTH) -> str:
     """
-    Write the answer to the two classic questions.
+    Write the answers to the two classic questions.
 
     Args:
-        answer: The answer.
+        both: With the same bytes up and down.
+        reduced: With a result down.
         machine: Where the profile comes from.
         width: The most characters in a line.
     """
-    often = "once" if answer.uses == 1 else f"{answer.uses} times"
-    first, last = (format_size(size) for size in answer.sizes)
+    often = "once" if both.question.uses == 1 else f"{both.question.uses} times"
+    first, last = (format_size(size) for size in both.sizes)
     head = [
-        *profile_head(answer.profile, machine),
+        *profile_head(both.profile, machine),
         f"question  {_CLASSIC}, and used {often}.",
     ]
-    table = Table(
-        title=f"Sizes at which each is faster than malloc, cudaMemcpy ({first} to {last})",
-        heads=("way", "the same bytes up and down", "everything up, 4 B down"),
-        rows=tuple(
-            (row.name.value, _sizes_text(row.round_trip, answer), _sizes_text(row.reduce, answer))
-            for row in answer.rows
-        ),
-        num_text_columns=3,
-    )
+    pairs = [(one, two) for one in both.pays for two in reduced.pays if one.name == two.name]
+    tables = [
+        Table(
+            title=f"Sizes at which each is faster than malloc, cudaMemcpy, {life} "
+            f"({first} to {last})",
+            heads=("way", "the same bytes up and down", "everything up, 4 B down"),
+            rows=tuple(
+                (
+                    pair[0].name.value,
+                    *(_sizes_text(one.of(life), both) for one in pair),
+                )
+                for pair in pairs
+            ),
+            num_text_columns=3,
+        )
+        for life in Life
+    ]
     notes = [
+        LIVES_NOTE,
         "In parentheses: where the spreads of both meet, so that either may be faster.",
         _BOYER,
         "`isthmus advise SIZE` answers for one size.",
@@ -87,7 +104,7 @@ def classic_as_text(answer: ClassicAnswer, machine: str, *, width: int = PAGE_WI
     return blocks_text(
         [
             wrapped_lines(head, width, indent=_INDENT),
-            table_lines(table, width),
+            *(table_lines(table, width) for table in tables),
             wrapped_lines(notes, width, indent="  "),
         ]
     )
@@ -117,7 +134,9 @@ def range_as_text(first: Advice, last: Advice, machine: str, *, width: int = PAG
             table_lines(_fastest_table(first, last), width),
             table_lines(_pays_table(last), width) if last.pays else [],
             *(wrapped(answer, width) for answer in answers),
-            wrapped_lines([*_marks([*first.ways, *last.ways]), *refused], width, indent="  "),
+            wrapped_lines(
+                [*_marks([*first.ways, *last.ways]), *refused, *_lives(last)], width, indent="  "
+            ),
         ]
     )
 
@@ -125,8 +144,8 @@ def range_as_text(first: Advice, last: Advice, machine: str, *, width: int = PAG
 def _fastest_table(first: Advice, last: Advice) -> Table:
     turns = last.fastest
     names = [turns[0].before if turns else first.best.name, *(turn.after for turn in turns)]
-    starts = [format_size(last.sizes[0]), *(rounded_size(turn.at) for turn in turns)]
-    between = ["", *(_between(turn, rounded_size).strip(" ()") for turn in turns)]
+    starts = [format_size(last.sizes[0]), *(approximate_size(turn.at) for turn in turns)]
+    between = ["", *(_between(turn, approximate_size).strip(" ()") for turn in turns)]
     return Table(
         title="The fastest way",
         heads=("way", "from", "tied with the previous way"),
@@ -147,7 +166,7 @@ def profile_head(profile: Profile, machine: str) -> list[str]:
 def _question(question: Question, *, sized: bool = True) -> str:
     text = question_text(question)
     if not sized:
-        text = text.removeprefix(f"{format_size(question.size_bytes)} ")
+        text = text.removeprefix(f"{size_text(question.size_bytes)} ")
     wanted = [text, _BUFFERS[question.buffer]]
     if question.cores is not None:
         wanted.append(f"copies may use {question.cores:g} cores")
@@ -159,13 +178,17 @@ def _question(question: Question, *, sized: bool = True) -> str:
 def _ways_table(advice: Advice) -> Table:
     return Table(
         title="Ways, the fastest first",
-        heads=("way", "path", "prepare", "copies", "release", "total", "spread", "times the best"),
-        rows=tuple(_way_row(way, advice.best) for way in advice.ways),
+        heads=(
+            *("way", "path", "prepare", "copies", "release", "total", "spread", "times the best"),
+            *([Life.FIRST_TIME.value] if advice.first_time else []),
+        ),
+        rows=tuple(_way_row(way, advice) for way in advice.ways),
         num_text_columns=2,
     )
 
 
-def _way_row(way: Way, best: Way) -> tuple[str, ...]:
+def _way_row(way: Way, advice: Advice) -> tuple[str, ...]:
+    first = {one.name: time_text(one.cost.seconds) for one in advice.first_time}
     paths = dict.fromkeys(path.value for path in way.paths.values())
     parts = (way.prepare, way.copies, way.release, way.cost)
     return (
@@ -174,21 +197,28 @@ def _way_row(way: Way, best: Way) -> tuple[str, ...]:
         *(time_text(part.seconds) if part.seconds else "-" for part in parts[:3]),
         f"{time_text(way.cost.seconds)}{'*' if way.extrapolated else ''}",
         f"{time_text(way.cost.low)} - {time_text(way.cost.high)}",
-        f"{way.cost.seconds / best.cost.seconds:.2f}",
+        f"{way.cost.seconds / advice.best.cost.seconds:.2f}",
+        *([first.get(way.name, "-")] if first else []),
     )
 
 
 def _pays_table(advice: Advice) -> Table:
-    size = format_size(advice.question.size_bytes)
-    uses = "use" if advice.question.uses == 1 else "uses"
+    size, uses = size_text(advice.question.size_bytes), counted(advice.question.uses, "use")
+    is_new = bool(advice.first_time)
     return Table(
         title=f'When each takes less time than "{advice.plain}"',
-        heads=("way", f"sizes, at {advice.question.uses} {uses}", f"uses, at {size}"),
+        heads=(
+            *("way", f"sizes, at {uses}", f"uses, at {size}"),
+            *([f"sizes, {Life.FIRST_TIME}"] if is_new else []),
+        ),
         rows=tuple(
-            (one.name.value, _sizes_text(one.sizes, advice), _uses_text(one.uses))
+            (
+                *(one.name.value, _sizes_text(one.sizes, advice), _uses_text(one.uses)),
+                *([_sizes_text(one.first_time, advice)] if is_new else []),
+            )
             for one in advice.pays
         ),
-        num_text_columns=3,
+        num_text_columns=3 + is_new,
     )
 
 
@@ -197,21 +227,26 @@ def _fastest_lines(advice: Advice) -> list[str]:
     turns = advice.fastest
     if not turns:
         return []
-    parts = [f'"{turns[0].before}" below {rounded_size(turns[0].at)}']
-    parts += [f'"{turn.after}" from {rounded_size(turn.at)}' for turn in turns]
+    parts = [f'"{turns[0].before}" below {approximate_size(turns[0].at)}']
+    parts += [f'"{turn.after}" from {approximate_size(turn.at)}' for turn in turns]
     return [f"fastest: {', '.join(parts)}"]
 
 
+def _lives(advice: Advice) -> list[str]:
+    """Say which question each number answers."""
+    return [f"all is steady, unless it says first time; {LIVES_NOTE}"] if advice.first_time else []
+
+
 def _marks(ways: Iterable[Way]) -> list[str]:
-    if not any(way.extrapolated for way in ways):
-        return []
-    return ["* extrapolated: beyond the sizes that were measured"]
+    return [EXTRAPOLATED] if any(way.extrapolated for way in ways) else []
 
 
-def _sizes_text(ranges: Sequence[Range], asked: Advice | ClassicAnswer) -> str:
+def _sizes_text(ranges: Sequence[Range] | None, asked: Advice) -> str:
+    if ranges is None:
+        return "-"
     if not ranges:
-        return f"not up to {format_size(asked.sizes[1])}"
-    return _ranges_text(ranges, rounded_size, "always")
+        return f"not up to {size_text(asked.sizes[1])}"
+    return _ranges_text(ranges, approximate_size, "always")
 
 
 def _uses_text(ranges: Sequence[Range]) -> str:
@@ -246,16 +281,3 @@ def _between(turn: Turn, text: Callable[[int], str]) -> str:
     if low is None:
         return f" (up to {high})"
     return f" (from {low})" if high is None else f" ({low} to {high})"
-
-
-def rounded_size(size_bytes: int) -> str:
-    """Write a break-even with about two digits: it isn't known better."""
-    if size_bytes < _SMALL_BYTES:
-        return f"{size_bytes} B"
-    unit, name = float(_SMALL_BYTES), "KiB"
-    for name in ("KiB", "MiB", "GiB", "TiB"):
-        if size_bytes < unit * 1000 or name == "TiB":
-            break
-        unit *= _SMALL_BYTES
-    value = size_bytes / unit
-    return f"{value:.2g} {name}" if value < 100 else f"{value:.0f} {name}"  # noqa: PLR2004

@@ -2,10 +2,10 @@
 
 from isthmus.advice.offload import Computation, OffloadAdvice, OnGpu, scaled_size
 from isthmus.advice.sentence import time_text
-from isthmus.report.answers.advice import profile_head, rounded_size
+from isthmus.report.answers.advice import EXTRAPOLATED, profile_head
 from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
 from isthmus.report.page import Table
-from isthmus.sizes import format_size
+from isthmus.sizes import approximate_size, format_size
 
 _INDENT = " " * 10
 _COLUMNS = (
@@ -27,11 +27,7 @@ def offload_as_text(advice: OffloadAdvice, machine: str, *, width: int = PAGE_WI
     head = [*profile_head(advice.profile, machine), f"question  {_question(computation)}"]
     notes = [
         _COLUMNS,
-        *(
-            ["* extrapolated: beyond the sizes that were measured"]
-            if any(way.extrapolated for way in advice.ways)
-            else []
-        ),
+        *([EXTRAPOLATED] if any(way.extrapolated for way in advice.ways) else []),
         *(f"not possible: {transport}: {why}" for transport, why in advice.refused),
     ]
     blocks = [
@@ -76,4 +72,4 @@ def _row(way: OnGpu, computation: Computation) -> tuple[str, ...]:
 def _bytes_text(computation: Computation, factor: float | None) -> str:
     if not computation.up_bytes + computation.down_bytes:
         return "-"
-    return "never" if factor is None else rounded_size(scaled_size(computation, factor))
+    return "never" if factor is None else approximate_size(scaled_size(computation, factor))

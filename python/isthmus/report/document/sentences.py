@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from isthmus.life import LIVES_NOTE
 from isthmus.report.document.lookup import DIRECTIONS, bandwidths, best, passed
 from isthmus.report.quantities import readable
 from isthmus.report.tables.alloc import from_where
@@ -74,13 +75,16 @@ def about_allocation(run: Run) -> str:
 
 def about_break_even(run: Run) -> str:
     """Say from which size memory pays off that is uploaded once."""
-    found = [r for r in run.results if r.metric == "break_even_one_way" and r.axes.get("memory")]
-    told = [f"{str(r.axes['memory']).replace('_', ' ')} memory {from_where(r)}" for r in found]
+    found = [r for r in run.results if r.metric == "break_even_one_way" and "life" in r.axes]
+    told = [
+        f"{str(r.axes['memory']).replace('_', ' ')} memory, {r.axes['life']}, {from_where(r)}"
+        for r in found
+    ]
     if not told:
         return ""
     return (
         "Memory that is allocated, uploaded once and freed costs less than pageable memory at "
-        f"these sizes: {'; '.join(told)}."
+        f"these sizes: {'; '.join(told)} ({LIVES_NOTE})."
     )
 
 

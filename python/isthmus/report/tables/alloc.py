@@ -1,7 +1,9 @@
 """The tables of suite `alloc`: the cost of memory, and the sizes from which pinning pays off."""
 
 from collections.abc import Sequence
+from itertools import product
 
+from isthmus.life import LIVES_NOTE, Life
 from isthmus.report.numbers import four_digit_microseconds
 from isthmus.report.page import Table
 from isthmus.report.tables.labels import of_suite
@@ -35,6 +37,8 @@ _NOTES = {
     "the registration only, which makes the pages of untouched memory; each call includes some "
     "25 ns of reading the clock (`pair` doesn't)",
     "allocate_live": "several alive: 64, or as many as fit in 256 MiB",
+    "life_one_way": "lives: each page of pageable memory is new, small pinned blocks are ones that "
+    "the driver kept; break-evens compare like with like",
 }
 
 
@@ -80,8 +84,16 @@ def alloc_notes(run: Run) -> list[str]:
 
 
 def break_even_notes(results: Sequence[Result]) -> list[str]:
-    """Say from which size, and after how many uploads, other memory than pageable pays off."""
-    return [*_size_notes(results), *_copies_notes(results)]
+    """Say from which size other memory than pageable pays off, in both lives."""
+    lines = []
+    for life, (metric, words) in product(Life, _BREAK_EVENS.items()):
+        found = [r for r in results if r.metric == metric and r.axes.get("life") == life]
+        ends = [f"{_memory(r)} {from_where(r)}" for r in found]
+        if ends:
+            lines.append(
+                f"break-even, {life}, memory {words} and freed, against pageable: {', '.join(ends)}"
+            )
+    return [LIVES_NOTE, *lines] if lines else []
 
 
 def _metric(results: Sequence[Result], metric: str) -> list[Result]:
@@ -140,17 +152,6 @@ def _line_notes(results: Sequence[Result]) -> list[str]:
     return [f"allocated and freed, by the line through all sizes: {'; '.join(parts)}"]
 
 
-def _size_notes(results: Sequence[Result]) -> list[str]:
-    lines = []
-    for metric, words in _BREAK_EVENS.items():
-        ends = [f"{_memory(r)} {from_where(r)}" for r in results if r.metric == metric]
-        if ends:
-            lines.append(
-                f"break-even, memory {words} and freed, against pageable: {', '.join(ends)}"
-            )
-    return lines
-
-
 def from_where(result: Result) -> str:
     """Say from which size memory pays off, and between which sizes that lies."""
     if result.median is None:
@@ -159,28 +160,3 @@ def from_where(result: Result) -> str:
         return f"from the smallest size on ({format_size(int(result.max or 0))})"
     between = f"{format_size(int(result.min))} and {format_size(int(result.max or 0))}"
     return f"from about {approximate_size(int(result.median))} (between {between})"
-
-
-def _copies_notes(results: Sequence[Result]) -> list[str]:
-    """Say for each kind of memory after how many uploads of which sizes it has paid off."""
-    lines = []
-    found = [result for result in results if result.metric == "break_even_copies"]
-    for memory in dict.fromkeys(map(_memory, found)):
-        sizes: dict[str, list[str]] = {}
-        for result in found:
-            if _memory(result) == memory:
-                sizes.setdefault(_uploads(result), []).append(size_word(result))
-        parts = "; ".join(f"{', '.join(of)} {uploads}" for uploads, of in sizes.items())
-        lines.append(f"break-even, uploads after which {memory} memory has paid off: {parts}")
-    return lines
-
-
-def _uploads(result: Result) -> str:
-    """Write a number of uploads with its quartiles; a number up to 1 is the first upload."""
-    if result.median is None:
-        return f"- ({result.reason})"
-    if result.max is None:
-        return f"{result.median:.1f} ({result.min:.1f} or more)"
-    if result.max <= 1:
-        return "at once (it pays off from the first upload)"
-    return f"{result.median:.1f} ({result.min:.1f} to {result.max:.1f})"

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
-from isthmus.bench.convert import NOT_MEASURED
-from isthmus.bench.metrics import Metric
 from isthmus.run.result import Result, Status
 
+NOT_MEASURED = dict.fromkeys(
+    ("median", "min", "max", "p99", "iqr", "cov", "n", "copies_per_sample", "stopped_by")
+)
 _FORGOTTEN = dict.fromkeys(
     ("first_call_s", "verified_on", "samples", "mean", "num_outliers", "clock_reasons")
 )
@@ -28,7 +29,7 @@ class Spread:
 
 
 def derived_result(
-    like: Result, metric: Metric, unit: str, spread: Spread, *, num_points: int = 1
+    like: Result, metric: str, unit: str, spread: Spread, *, num_points: int = 1
 ) -> Result:
     """
     Make a result of a number.
@@ -48,11 +49,11 @@ def derived_result(
         "iqr": None if spread.high is None else spread.high - spread.low,
         "n": num_points,
     }
-    named = {"metric": metric.value, "unit": unit, "blocked": False}
+    named = {"metric": str(metric), "unit": unit, "blocked": False}
     return like.model_copy(update=NOT_MEASURED | _FORGOTTEN | named | numbers)
 
 
-def no_derived_result(like: Result, metric: Metric, unit: str, reason: str) -> Result:
+def no_derived_result(like: Result, metric: str, unit: str, reason: str) -> Result:
     """Make a result that says why there is no number."""
-    named = {"metric": metric.value, "unit": unit, "status": Status.WAIVED, "reason": reason}
+    named = {"metric": str(metric), "unit": unit, "status": Status.WAIVED, "reason": reason}
     return like.model_copy(update=NOT_MEASURED | _FORGOTTEN | named | {"blocked": False})
