@@ -26,12 +26,12 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import combinations
+from math import log1p
 from pathlib import Path
 from typing import Any
 
-from isthmus.compare.comparison import compare
+from isthmus.compare.comparison import TOLERANCE, compare
 from isthmus.compare.judging import FALSE_ALARMS, POWER, Verdict
-from isthmus.compare.student import quantile
 from isthmus.json_text import json_text
 from isthmus.run.model import Run
 from isthmus.run.reading import read_run
@@ -170,8 +170,8 @@ def said_power(pairs: Iterable[tuple[Run, Run]]) -> dict[str, Any]:
     num = found = 0
     for before, after in pairs:
         for judgement in compare(before, after).judgements:
-            reach = quantile(1 - POWER, judgement.freedom)
-            num, found = num + 1, found + (judgement.shift > -reach * judgement.error)
+            enough = max(judgement.reach, log1p(TOLERANCE))
+            num, found = num + 1, found + (judgement.shift + judgement.finds > enough)
     return {"losses": num, "found": found}
 
 

@@ -8,8 +8,8 @@
 #     done
 #
 # Slurm names the GPUs of the job; if it doesn't manage them, all are looked at, one after the other,
-# for up to 10 s each. Any exit code but 0 drains the node: 3 if a family of results is slower or
-# lost, 4 without a GPU, and any other if this couldn't be found out. `sinfo -R` shows which GPU, and
+# for up to 10 s each. Any exit code but 0 and 5 (can't tell) drains the node: 3 if a family of
+# results is slower or a result is lost, 4 without a GPU, and any other if this couldn't be found out. `sinfo -R` shows which GPU, and
 # why. Slurm passes neither a PATH nor other variables of slurmd to a prolog, so names stand here.
 set -eu
 
@@ -24,10 +24,11 @@ for device in $devices; do
     code=0
     said=$("$ISTHMUS" bench bandwidth ${ISTHMUS_BENCH:---quick --budget 10} --device "$device" \
         --no-save --compare "$BASELINES/gpu$device.json" --tolerance 10% 2>&1) || code=$?
-    [ "$code" = 0 ] && continue
+    if [ "$code" = 0 ] || [ "$code" = 5 ]; then continue; fi
 
-    # An error's own line, or the last one, which counts what is slower. Also for slurmd's log.
+    # An error's own line, the verdict's, or the last one. Also for slurmd's log.
     why=$(printf '%s\n' "$said" | sed -n 's/^error: //p' | tail -n 1)
+    why=${why:-$(printf '%s\n' "$said" | grep -E '^[^ ].*: (slower|lost); ' | tail -n 1)}
     why="GPU $device: ${why:-$(printf '%s\n' "$said" | tail -n 1)}"
     echo "$why"
     if [ -n "${SLURMD_NODENAME:-}" ]; then

@@ -187,7 +187,7 @@ def test_a_run_that_is_slower_than_before_exits_with_3_and_says_what(
     assert outcome.code == 3, outcome.err
     assert "Bandwidth, GB/s" in outcome.out
     assert re.search(rf"^{_H2D} +bandwidth .* slower +-\d\d\.\d %$", outcome.out, re.MULTILINE)
-    assert "1 family: 0 same, 0 faster, 1 slower" in outcome.out
+    assert "slower; 1 family: 1 slower, 0 can't tell, 0 faster, 0 same" in outcome.out
 
 
 def test_beside_data_the_comparison_is_said_on_stderr(
@@ -205,7 +205,7 @@ def test_a_run_like_the_last_one_exits_with_0(invoke: Invoke) -> None:
     invoke(*ONE)
     outcome = invoke(*ONE, "--compare", "last", "--tolerance", "99%")
     assert outcome.code == 0, outcome.out
-    assert "1 family: 1 same, 0 faster, 0 slower" in outcome.out
+    assert "same; 1 family: 0 slower, 0 can't tell, 0 faster, 1 same" in outcome.out
 
 
 def other_profile(document: dict[str, Any]) -> None:

@@ -30,7 +30,7 @@ app = typer.Typer(
     help=(
         "Move data between CPU and GPU as fast as the link allows, and see why.\n\n"
         "Exit codes: 0 ok, 1 error, 2 usage, 3 below the requested threshold, 4 no device, "
-        "130 interrupted by Ctrl-C: only unfinished work is lost."
+        "5 can't tell, 130 interrupted by Ctrl-C: only unfinished work is lost."
     ),
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

@@ -23,7 +23,7 @@ from isthmus.cli.bench_options import (
     ToleranceOption,
     VerboseOption,
 )
-from isthmus.cli.failure import ExitCode, Stopped, report_failure
+from isthmus.cli.failure import ExitCode, Stopped, report_failure, worst
 from isthmus.cli.options import (
     BudgetOption,
     DeviceOption,
@@ -104,7 +104,8 @@ def bench(
     Options of one letter have the same meaning as in nvbandwidth, and -t takes its numbers, too.
 
     Exit codes: 0 ok, 1 error (the other results stand), 2 usage, 3 slower than --compare's run
-    or below the values of --expect, 4 no device, 130 interrupted by Ctrl-C.
+    or below the values of --expect, 4 no device, 5 can't tell whether it is slower, 130
+    interrupted by Ctrl-C.
     """
     del debug  # its callback has stored it
     from isthmus.cli.asked import checked_budget, how_many, layout_of, sizes_of, tests_of
@@ -175,7 +176,7 @@ def _measure_and_report(
     codes.append(_judge(run, layout, verdicts, debug=debug))
     if run.run.interrupted:
         return ExitCode.INTERRUPTED if stopped else ExitCode.ERROR
-    return ExitCode.ERROR if run.failed else max(codes)
+    return ExitCode.ERROR if run.failed else worst(codes)
 
 
 def _judge(run: "Run", layout: TableLayout, verdicts: "Verdicts", *, debug: bool) -> ExitCode:

@@ -84,14 +84,15 @@ CompareOption = Annotated[
         "--compare",
         metavar="RUN",
         help="Compare the new run with an earlier one of this machine: a file, the id of a stored "
-        "run, or last. Exit code 3 if a family of results is slower, or a result is lost.",
+        "run, or last. Exit code 3 if a family of results is slower or a result is lost, 5 if "
+        "nobody can tell: see `isthmus compare --help`.",
     ),
 ]
 ToleranceOption = Annotated[
     str | None,
     typer.Option(
         metavar="PERCENT",
-        help="With --compare: a family that changed by at most this is the same.  [default: 5%]",
+        help="With --compare: a family that changed by at most this is the same.  [default: 3%]",
     ),
 ]
 AnywayOption = Annotated[

@@ -1,6 +1,7 @@
 """How commands fail: an `error:` line, the cause, a `hint:`, and an exit code."""
 
 import traceback
+from collections.abc import Iterable
 from enum import IntEnum
 
 from typer.exceptions import TyperException
@@ -18,7 +19,14 @@ class ExitCode(IntEnum):
     USAGE = 2
     BELOW_THRESHOLD = 3
     NO_DEVICE = 4
+    CANT_TELL = 5
     INTERRUPTED = INTERRUPTED
+
+
+def worst(codes: Iterable[ExitCode]) -> ExitCode:
+    """Give the worst of several; CANT_TELL if nothing else is wrong."""
+    bad = filter(None, codes)
+    return max(bad, key=lambda code: (code != ExitCode.CANT_TELL, code), default=ExitCode.OK)
 
 
 class Stopped(Exception):

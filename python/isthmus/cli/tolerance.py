@@ -9,12 +9,13 @@ from isthmus.suggest import shortened
 _FORM = re.compile(r"(?P<number>[0-9]{1,6}(?:\.[0-9]{1,6})?)\s*(?P<percent>%?)")
 
 
-def parse_tolerance(text: str | None) -> float:
+def parse_tolerance(text: str | None, otherwise: float = DEFAULT_TOLERANCE) -> float:
     """
     Read a tolerance.
 
     Args:
         text: "5%" or 0.05; None for the default.
+        otherwise: The default.
 
     Returns:
         A fraction of one.
@@ -23,7 +24,7 @@ def parse_tolerance(text: str | None) -> float:
         UsageError: It is neither, or 100 % or more.
     """
     if text is None:
-        return DEFAULT_TOLERANCE
+        return otherwise
     match = _FORM.fullmatch(text.strip())
     if match is None:
         raise UsageError(f"'{shortened(text)}' is not a tolerance", hint="write it like 5%")

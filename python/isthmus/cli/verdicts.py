@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isthmus.cli.failure import ExitCode
+from isthmus.cli.failure import ExitCode, worst
 from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
-from isthmus.compare.comparison import check_kind, compare
+from isthmus.compare.comparison import TOLERANCE, Comparison, check_kind, compare
+from isthmus.compare.judging import Verdict
 from isthmus.compare.machines import identity_of
 from isthmus.errors import UsageError
 from isthmus.files.folder import make_folder
@@ -76,9 +77,9 @@ class Verdicts:
 
         Returns:
             BELOW_THRESHOLD if a family of results is slower than before, a result was lost, or one
-            is below its expected value.
+            is below its expected value; CANT_TELL if it may be slower.
         """
-        texts, codes = [], [ExitCode.OK]
+        texts, codes = [], []
         width = columns_of(sys.stdout if on_stdout else sys.stderr)
         if self.baseline is not None:
             from isthmus.report.answers.comparison import comparison_text
@@ -86,7 +87,7 @@ class Verdicts:
             comparison = compare(self.baseline, run, self.tolerance)
             text = comparison_text([self.baseline, run], [comparison], every=False, width=width)
             texts.append(text)
-            codes.append(ExitCode.BELOW_THRESHOLD if comparison.regressed else ExitCode.OK)
+            codes.append(code_of(comparison))
         if self.expect:
             from isthmus.expected.judging import Judgement, judge
             from isthmus.report.answers.expectation import expectation_text
@@ -100,7 +101,7 @@ class Verdicts:
                 print_data("\n" + text)
             else:
                 say_lines(*text.rstrip("\n").split("\n"))
-        return max(codes)
+        return worst(codes)
 
     def draw(self, run: "Run") -> None:
         """
@@ -122,6 +123,12 @@ class Verdicts:
             say(f"not drawn: {line}")
 
 
+def code_of(comparison: Comparison) -> ExitCode:
+    """Give the exit code of a comparison's verdict."""
+    codes = {Verdict.SAME: ExitCode.OK, Verdict.CANT_TELL: ExitCode.CANT_TELL}
+    return codes.get(comparison.verdict, ExitCode.BELOW_THRESHOLD)
+
+
 def verdicts_of(
     compare_with: str | None,
     tolerance: str | None,
@@ -140,7 +147,7 @@ def verdicts_of(
     """
     from isthmus.cli.tolerance import parse_tolerance
 
-    part = parse_tolerance(tolerance)
+    part = parse_tolerance(tolerance, TOLERANCE)
     if compare_with is None and (anyway or tolerance is not None):
         option = "--anyway" if anyway else "--tolerance"
         raise UsageError(f"{option} is for --compare", hint="name a run: --compare last")

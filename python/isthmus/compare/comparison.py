@@ -1,19 +1,26 @@
 """Whether a later run is slower than an earlier one: results are paired, families are judged."""
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
 from dataclasses import dataclass
 from math import isfinite
 
-from isthmus.compare.families import Family, family_of
-from isthmus.compare.judging import Judgement, Verdict, judge_families
-from isthmus.compare.levels import Levels, levels_of
+from isthmus.compare.families import Family, any_family_of, is_sampled
+from isthmus.compare.judging import MOST_OF_ONE, Judgement, Verdict, judge_families
+from isthmus.compare.levels import levels_of
+from isthmus.compare.machines import identity_of
 from isthmus.compare.subject import Subject, subject_of
 from isthmus.errors import UsageError
 from isthmus.run.model import Run
 from isthmus.run.result import Result, Status
 
 DEFAULT_TOLERANCE = 0.05
-_RANKED_UNITS = frozenset({"B/s", "s"})
+"""Of fleets and histories."""
+TOLERANCE = 0.03
+"""Of comparisons: a family that lost a twentieth is outside."""
+# A budget that was just used up costs some results, and proves nothing.
+_FEW = 2
+# The names of bench's options that choose tests.
+_CHOOSING = ("-t", "-p", "--test", "--testcase", "--prefix")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,21 +31,21 @@ class Change:
     Attributes:
         subject: What both measure.
         before: The result of the earlier run.
-        after: The result of the later run.
+        after: The result of the later run; None if it has none.
         family: The family in which it is judged; None if it isn't.
-        verdict: Its family's verdict, or LOST; None if it isn't judged.
+        verdict: Its family's verdict, or what became of it; None if it isn't judged.
     """
 
     subject: Subject
     before: Result
-    after: Result
+    after: Result | None
     family: Family | None
     verdict: Verdict | None
 
     @property
     def relative(self) -> float | None:
         """The median's change relative to the earlier one; None if there is none."""
-        if not self.before.median or self.after.median is None:
+        if not self.before.median or self.after is None or self.after.median is None:
             return None
         part = self.after.median / self.before.median - 1
         return part if isfinite(part) else None
@@ -51,37 +58,42 @@ class Comparison:
 
     Attributes:
         judgements: The verdict of each family that both runs have.
-        changes: Every result that both runs have and that can be better or worse.
-        num_only_before: Results that the later run doesn't have.
+        changes: Every result that the earlier run has measured as a time or rate.
+        unfinished: Families of which most results are out of time now.
+        num_derived: Results of the earlier run that are no times or rates, or derived from others.
         num_only_after: Results that the earlier run doesn't have.
     """
 
     judgements: tuple[Judgement, ...]
     changes: tuple[Change, ...]
-    num_only_before: int
+    unfinished: tuple[Family, ...]
+    num_derived: int
     num_only_after: int
 
     @property
-    def regressed(self) -> bool:
-        """Whether a family is slower, or a result was lost."""
-        return bool(self.count(Verdict.SLOWER) or self.num_lost)
-
-    @property
-    def num_lost(self) -> int:
-        """The number of results that were lost."""
-        return sum(change.verdict == Verdict.LOST for change in self.changes)
+    def verdict(self) -> Verdict:
+        """Of the whole: slower, lost, can't tell or same."""
+        for worst in (Verdict.SLOWER, Verdict.LOST):
+            if self.count(worst) or self.count_results(worst):
+                return worst
+        doubt = self.count(Verdict.CANT_TELL) or self.unfinished or not self.judgements
+        return Verdict.CANT_TELL if doubt else Verdict.SAME
 
     @property
     def num_not_judged(self) -> int:
-        """The number of results that belong to no family."""
-        return sum(change.verdict is None for change in self.changes)
+        """The number of results that were measured before and are in no judgement."""
+        return self.num_derived + self.count_results(None)
 
     def count(self, verdict: Verdict) -> int:
         """Count the families of a verdict."""
         return sum(judgement.verdict == verdict for judgement in self.judgements)
 
+    def count_results(self, verdict: Verdict | None) -> int:
+        """Count the results of a verdict."""
+        return sum(change.verdict == verdict for change in self.changes)
 
-def compare(before: Run, after: Run, tolerance: float = DEFAULT_TOLERANCE) -> Comparison:
+
+def compare(before: Run, after: Run, tolerance: float = TOLERANCE) -> Comparison:
     """
     Compare two runs of the same kind.
 
@@ -93,33 +105,84 @@ def compare(before: Run, after: Run, tolerance: float = DEFAULT_TOLERANCE) -> Co
     Raises:
         UsageError: One is emulated and the other isn't.
     """
-    check_comparable(before, after)
-    old = {subject_of(result): result for result in before.results if _ranked(result)}
-    new = {subject_of(result): result for result in after.results if _ranked(result)}
-    measured = {subject for subject, result in old.items() if result.status == Status.PASSED}
-    pairs = {subject: (old[subject], new[subject]) for subject in new if subject in measured}
+    check_kind(before, emulated=after.machine.emulated)
     emulated = after.machine.emulated
-    judgements = judge_families(_levels(pairs.values(), emulated=emulated), tolerance)
+    passed = [result for result in before.results if result.status == Status.PASSED]
+    old = {subject_of(result): result for result in passed if is_sampled(result)}
+    new = {subject_of(result): result for result in after.results if is_sampled(result)}
+    families = {subject: any_family_of(old[subject], emulated=emulated) for subject in old}
+    grouped: dict[Family, list[tuple[Result, Result]]] = {}
+    for subject, family in families.items():
+        now = new.get(subject)
+        if family is not None and now is not None and now.status == Status.PASSED:
+            grouped.setdefault(family, []).append((old[subject], now))
+    levels = {family: levels_of(pairs) for family, pairs in grouped.items()}
+    known = {family: found for family, found in levels.items() if found is not None}
+    judgements = judge_families(known, tolerance)
     verdicts = {judgement.family: judgement.verdict for judgement in judgements}
+    fates = _Fates(before, after)
+    changes = tuple(
+        Change(
+            subject=subject,
+            before=old[subject],
+            after=new.get(subject),
+            family=family,
+            verdict=fates.of(old[subject], new.get(subject))
+            or _of_one(old[subject], new[subject], emulated=emulated)
+            or (verdicts.get(family) if family else None),
+        )
+        for subject, family in families.items()
+    )
+    late = Counter(one.family for one in changes if one.verdict == Verdict.OUT_OF_TIME)
     return Comparison(
         judgements=tuple(judgements),
-        changes=tuple(
-            _change(subject, pair, family_of(pair[1], emulated=emulated), verdicts)
-            for subject, pair in pairs.items()
+        changes=changes,
+        unfinished=tuple(
+            family
+            for family, num in late.items()
+            if family and num > max(_FEW, len(grouped.get(family, ())))
         ),
-        num_only_before=len(measured - new.keys()),
-        num_only_after=len(new.keys() - old.keys()),
+        num_derived=len(passed) - len(old),
+        num_only_after=sum(
+            result.status == Status.PASSED and subject not in old for subject, result in new.items()
+        ),
     )
 
 
-def check_comparable(before: Run, after: Run) -> None:
-    """
-    Refuse to compare modelled numbers with measured ones.
+class _Fates:
+    """What became of results that were measured before and aren't now."""
 
-    Raises:
-        UsageError: One run is emulated and the other isn't.
-    """
-    check_kind(before, emulated=after.machine.emulated)
+    def __init__(self, before: Run, after: Run) -> None:
+        suites = {result.suite for result in before.results}
+        command = after.run.command
+        self._chosen = any(word in suites or word.startswith(_CHOOSING) for word in command)
+        self._asked, self._interrupted = set(after.options.tests), after.run.interrupted
+        self._measured = {result.test for result in after.results}
+        self._other_machine = identity_of(before.machine) != identity_of(after.machine)
+        fields = ("sizes", "quick", "managed", "max_bytes", "runs", "num_samples")
+        self._other_request = any(
+            getattr(before.options, name) != getattr(after.options, name) for name in fields
+        )
+
+    def of(self, before: Result, after: Result | None) -> Verdict | None:
+        """Tell what became of a result; None if it was measured again."""
+        if after is not None and after.status == Status.PASSED:
+            return None
+        if after is not None:
+            return Verdict.OUT_OF_TIME if after.ran_out_of_time else Verdict.LOST
+        if self._interrupted:
+            return Verdict.OUT_OF_TIME
+        fewer = before.test not in self._asked and self._chosen
+        if fewer or self._other_request or (self._other_machine and before.test in self._measured):
+            return Verdict.NOT_ASKED
+        return Verdict.LOST
+
+
+def _of_one(before: Result, after: Result, *, emulated: bool) -> Verdict | None:
+    """Call a single result slower if no unchanged one has ever got so far, whatever its family."""
+    levels = levels_of([(before, after)])
+    far = levels is not None and levels.shift > MOST_OF_ONE
+    return Verdict.SLOWER if far and not emulated else None
 
 
 def check_kind(run: Run, *, emulated: bool) -> None:
@@ -137,41 +200,3 @@ def check_kind(run: Run, *, emulated: bool) -> None:
         "numbers are never compared with measured ones",
         hint="compare runs of the same kind",
     )
-
-
-def _levels(pairs: Iterable[tuple[Result, Result]], *, emulated: bool) -> dict[Family, Levels]:
-    families: dict[Family, list[tuple[Result, Result]]] = {}
-    for before, after in pairs:
-        family = family_of(after, emulated=emulated)
-        if after.status == Status.PASSED and family is not None:
-            families.setdefault(family, []).append((before, after))
-    found = {family: levels_of(own) for family, own in families.items()}
-    return {family: levels for family, levels in found.items() if levels is not None}
-
-
-def _change(
-    subject: Subject,
-    pair: tuple[Result, Result],
-    family: Family | None,
-    verdicts: Mapping[Family, Verdict],
-) -> Change:
-    before, after = pair
-    lost = after.status != Status.PASSED
-    return Change(
-        subject=subject,
-        before=before,
-        after=after,
-        family=family,
-        verdict=Verdict.LOST if lost else verdicts.get(family) if family else None,
-    )
-
-
-def _ranked(result: Result) -> bool:
-    """
-    Whether a result can be better or worse: it was sampled, or should have been, as a time or rate.
-
-    A result that is derived from others (a crossover, a fit) changes with them. One for which the
-    run had no time left was not asked for in time: that is no loss.
-    """
-    sampled = result.status != Status.PASSED or result.stopped_by is not None
-    return sampled and result.unit in _RANKED_UNITS and not result.ran_out_of_time

@@ -1,10 +1,9 @@
 """
-Families of results that are judged together, and which results belong to none.
+Families of results that are judged together.
 
 A family has one direction, one unit and one clock. Its results measure the same part of the
-machine, so that a real change moves most of them. Results that change from process to process by
-more than any change that matters (allocations, first calls, pageable memory that is allocated anew,
-managed memory) belong to no family: they are shown and not judged.
+machine, so that a real change moves most of them. All other results that were sampled
+(allocations, first calls, managed memory) are in families of what is left of a suite.
 """
 
 from collections.abc import Callable
@@ -19,6 +18,9 @@ _OTHER_MEMORY = frozenset({"registered", "write_combined", "huge_pages", "pool"}
 _BOTH_AT_ONCE = frozenset({"duplex_total"})
 _COPY_TIMES = frozenset({"completion", "reciprocal_throughput"})
 _DIRECTIONS = {"h2d": "H2D", "d2h": "D2H"}
+_CLOCKS = {"device": "the GPU's clock", "host": "the CPU's clock"}
+_NUMBERS = {"B/s": "rates", "s": "times"}
+_SPECIAL = {"api_return": "calls until they return", "lifecycle": "opening and closing of windows"}
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,14 @@ class Family:
             device's kernels ran on the CPU.
         staged: Whether its copies go through pageable host memory, whose speed depends on the pages
             that a process got and on what else uses the memory.
+        drift: Its row in the table of stated drifts; by default that of its clock.
     """
 
     name: str
     unit: str
     clock: str
     staged: bool = False
+    drift: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class _Rule:
 
 def family_of(result: Result, *, emulated: bool = False) -> Family | None:
     """
-    Give the family in which a result is judged; None if it isn't judged.
+    Give the family of results that processes repeat well; None if there is none.
 
     Only a result that was sampled, or should have been, belongs to one.
 
@@ -57,16 +61,48 @@ def family_of(result: Result, *, emulated: bool = False) -> Family | None:
         result: The result.
         emulated: Whether its device was emulated.
     """
-    if result.unit not in {"B/s", "s"} or (result.median is not None and not result.stopped_by):
+    if not is_sampled(result):
         return None
     for rule in _RULES:
         if rule.holds(result):
             by_cpu = emulated and (result.way == "sm" or result.suite == "overlap")
             clock = "host" if by_cpu else result.clock
             staged = result.way == "pageable"
-            name = _name(rule, result, by_cpu=by_cpu)
-            return Family(name=name, unit=result.unit, clock=clock, staged=staged)
+            drift = "staged" if staged else "pinned" if rule.name.startswith("pinned") else clock
+            return Family(
+                name=_name(rule, result, by_cpu=by_cpu),
+                unit=result.unit,
+                clock=clock,
+                staged=staged,
+                drift="emulated" if emulated and clock == "host" else drift,
+            )
     return None
+
+
+def any_family_of(result: Result, *, emulated: bool = False) -> Family | None:
+    """
+    Give the family in which a result is compared.
+
+    None if it wasn't sampled as time or rate, or if an emulated device's CPU has disturbed it.
+    """
+    found = family_of(result, emulated=emulated)
+    if found is not None or emulated or not is_sampled(result):
+        return found
+    special = _SPECIAL.get(result.metric) or _SPECIAL.get(result.way)
+    rest = f"other {_NUMBERS[result.unit]} of {result.kind or result.suite}".replace("_", " ")
+    wild = special or result.kind == Kind.PINNED_VS_PAGEABLE
+    return Family(
+        name=f"{special or rest}, by {_CLOCKS[result.clock]}",
+        unit=result.unit,
+        clock=result.clock,
+        drift="wild" if wild else "host",
+    )
+
+
+def is_sampled(result: Result) -> bool:
+    """Whether a result was sampled, or should have been, as time or rate; not derived."""
+    derived = result.median is not None and not result.stopped_by
+    return result.unit in _NUMBERS and not derived
 
 
 def _name(rule: _Rule, result: Result, *, by_cpu: bool) -> str:

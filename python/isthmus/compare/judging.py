@@ -7,7 +7,7 @@ The method and what it was measured with: docs/adr/0013-judging-families.md.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import exp, inf, log1p, sqrt
+from math import exp, inf, log, log1p, sqrt
 from typing import TypeVar
 
 from isthmus.compare.families import Family
@@ -20,39 +20,56 @@ FALSE_ALARMS = 0.01
 """At most this part of comparisons of unchanged programs calls any family slower."""
 POWER = 0.99
 """A change of the size that is said to be found is found at least so often."""
+DOUBT = 0.05
+"""With repeats, at most this part of comparisons of unchanged programs can't tell."""
 
 
 class Verdict(StrEnum):
-    """How a family changed, or that a result was lost."""
+    """How a family or a whole run changed, or what became of a result."""
 
     FASTER = "faster"
     SAME = "same"
     """Not shown to have changed by more than the tolerance."""
+    CANT_TELL = "can't tell"
+    """Changed by more than unchanged runs usually do, and less than they may."""
     SLOWER = "slower"
     LOST = "lost"
-    """It was measured before, and is waived or an error now."""
+    """It was measured before and isn't now, though it was asked for."""
+    OUT_OF_TIME = "out of time"
+    """It was measured before, and now the time was used up or the run was interrupted."""
+    NOT_ASKED = "not asked for"
+    """It was measured before, and the later run was asked for less, or has other hardware."""
 
 
 @dataclass(frozen=True)
 class Drift:
     """
-    How much unchanged results differ, as standard deviations of logarithms.
+    How much unchanged results differ, as logarithms.
 
     Attributes:
-        processes: Between processes of one run, where no repeats have measured it.
-        runs: Between runs, in addition: what repeats of one run can't show.
+        processes: The standard deviation between processes of one run, where none was measured.
+        runs: That between runs, in addition: what repeats of one run can't show.
+        usual: How far a family's median seldom gets from one single run to another.
+        most: How far it has ever got; what is further is no drift.
     """
 
     processes: float
     runs: float
+    usual: float
+    most: float
 
 
-# Measured: benchmarks/frontdoor/compare.md. By the clock of a family, and for staged copies.
+# Measured: benchmarks/frontdoor/compare.md. By the clock of a family, or by its own kind.
 STATED = {
-    "device": Drift(processes=0.02, runs=0.005),
-    "host": Drift(processes=0.35, runs=0.05),
-    "staged": Drift(processes=0.35, runs=0.15),
+    "pinned": Drift(processes=0.02, runs=0.005, usual=0.06, most=0.1),
+    "device": Drift(processes=0.02, runs=0.005, usual=0.08, most=0.13),
+    "host": Drift(processes=0.35, runs=0.05, usual=0.35, most=0.4),
+    "staged": Drift(processes=0.35, runs=0.15, usual=0.25, most=0.5),
+    "wild": Drift(processes=0.35, runs=0.15, usual=0.35, most=0.5),
+    "emulated": Drift(processes=0.35, runs=0.15, usual=0.8, most=1.6),
 }
+# No single result of an unchanged GPU has ever got so far: eight times as slow.
+MOST_OF_ONE = log(8)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,24 +81,21 @@ class Judgement:
         family: The family.
         num_results: The number of results behind it.
         shift: How much slower the later run is, as the logarithm of the ratio of costs.
-        error: The standard error of `shift`.
-        freedom: Degrees of freedom of `error`; infinite if the drift was stated, not measured.
-        drift: The standard deviation between processes.
+        reach: How far from `shift` the true one may be.
+        finds: The smallest logarithm of a loss that is called slower with `POWER`; without repeats,
+            that isn't called the same.
+        drift: The standard deviation between processes; without repeats, the most ever seen.
         measured: Whether repeats have measured it.
-        tail: The share of the error's distribution that was required to lie on one side.
-        tolerance: What counts as the same, as a fraction.
-        verdict: Faster, same or slower.
+        verdict: Faster, same, can't tell or slower.
     """
 
     family: Family
     num_results: int
     shift: float
-    error: float
-    freedom: float
+    reach: float
+    finds: float
     drift: float
     measured: bool
-    tail: float
-    tolerance: float
     verdict: Verdict
 
     @property
@@ -92,15 +106,14 @@ class Judgement:
     @property
     def interval(self) -> tuple[float, float]:
         """The change that the runs allow: lowest and highest, by the tail that was required."""
-        reach = self.error * quantile(self.tail, self.freedom)
-        low, high = sorted(in_unit(self.shift + way * reach, self.family.unit) for way in (-1, 1))
+        ends = (self.shift - self.reach, self.shift + self.reach)
+        low, high = sorted(in_unit(end, self.family.unit) for end in ends)
         return low, high
 
     @property
     def found_from(self) -> float:
-        """The smallest loss (as a fraction of the unit) that these repeats find with `POWER`."""
-        reach = quantile(self.tail, self.freedom) + quantile(1 - POWER, self.freedom)
-        return abs(in_unit(log1p(self.tolerance) + self.error * reach, self.family.unit))
+        """`finds` as a fraction of the unit."""
+        return abs(in_unit(self.finds, self.family.unit))
 
 
 def in_unit(shift: float, unit: str) -> float:
@@ -117,83 +130,91 @@ def judge_families(levels: Mapping[Family, Levels], tolerance: float) -> list[Ju
     """
     Judge all families of a comparison together.
 
-    A family is slower if it is certain enough that it is slower by more than the tolerance. Holm's
-    procedure keeps the rate of false alarms of all families together at `FALSE_ALARMS`, and
-    separately that of families that are called faster.
+    A family is slower if its cost grew by more than the tolerance, and by more than drift explains.
+    With repeats, Holm's procedure keeps the rate of false alarms of all families together at
+    `FALSE_ALARMS`, and separately that of families that are called faster; and at `DOUBT` those
+    that may be slower. Without repeats, drift is what unchanged runs have shown.
 
     Args:
         levels: Each family's levels.
         tolerance: A fraction.
     """
-    tests = {family: _Test(family, found, tolerance) for family, found in levels.items()}
-    slower = holm({family: test.slower for family, test in tests.items()})
-    faster = holm({family: test.faster for family, test in tests.items()})
+    tests = {family: _Test(family, found, log1p(tolerance)) for family, found in levels.items()}
+    repeated = {family: test for family, test in tests.items() if test.measured}
+    slower = {family: test.tail(1) for family, test in repeated.items()}
     verdicts = (
-        dict.fromkeys(levels, Verdict.SAME)
-        | dict.fromkeys(faster, Verdict.FASTER)
-        | dict.fromkeys(slower, Verdict.SLOWER)
+        {family: test.verdict_of_single_runs() for family, test in tests.items()}
+        | dict.fromkeys(holm({f: test.tail(-1) for f, test in repeated.items()}), Verdict.FASTER)
+        | dict.fromkeys(holm(slower, DOUBT), Verdict.CANT_TELL)
+        | dict.fromkeys(holm(slower), Verdict.SLOWER)
     )
-    tail = FALSE_ALARMS / max(1, len(levels))
-    return [test.judgement(tail, verdicts[family]) for family, test in tests.items()]
+    return [test.judgement(len(levels), verdicts[family]) for family, test in tests.items()]
 
 
 class _Test:
     """One family's test: its shift, and how far it may be off."""
 
-    def __init__(self, family: Family, levels: Levels, tolerance: float) -> None:
-        stated = STATED["staged" if family.staged else family.clock]
-        self._family, self._levels, self._tolerance = family, levels, tolerance
-        measured = levels.drift
-        self._drift = stated.processes if measured is None else measured
-        by_process = self._drift**2 * (1 / len(levels.before) + 1 / len(levels.after))
+    def __init__(self, family: Family, levels: Levels, least: float) -> None:
+        self._family, self._levels, self._least = family, levels, least
+        self._stated = stated = STATED[family.drift or family.clock]
+        self.measured = levels.drift is not None
+        if levels.drift is None:
+            return
+        by_process = levels.drift**2 * (1 / len(levels.before) + 1 / len(levels.after))
         squared = by_process + 2 * stated.runs**2
-        self._error = sqrt(squared)
+        self._error, self._freedom = sqrt(squared), inf
         # Source: Welch and Satterthwaite. Only the processes' part is estimated from few numbers.
-        self._freedom = inf
-        if measured is not None and by_process > 0:
+        if by_process > 0:
             self._freedom = levels.freedom * (squared / by_process) ** 2
 
-    @property
-    def slower(self) -> float:
-        """The probability of so much more time if the cost had grown by just the tolerance."""
-        return self._tail(self._levels.shift)
+    def tail(self, way: int) -> float:
+        """Give the probability of so much more (or, for -1, less) time if nothing had changed."""
+        shift = way * self._levels.shift
+        return upper_tail(shift / self._error, self._freedom) if shift > self._least else 1.0
 
-    @property
-    def faster(self) -> float:
-        """The same for less time."""
-        return self._tail(-self._levels.shift)
+    def verdict_of_single_runs(self) -> Verdict:
+        """Judge by what unchanged runs have shown; the same for runs with repeats."""
+        shift, stated = self._levels.shift, self._stated
+        if self.measured or abs(shift) <= max(self._least, stated.usual):
+            return Verdict.SAME
+        if abs(shift) > stated.most:
+            return Verdict.SLOWER if shift > 0 else Verdict.FASTER
+        return Verdict.CANT_TELL if shift > 0 else Verdict.SAME
 
-    def _tail(self, shift: float) -> float:
-        return upper_tail((shift - log1p(self._tolerance)) / self._error, self._freedom)
-
-    def judgement(self, tail: float, verdict: Verdict) -> Judgement:
+    def judgement(self, num_families: int, verdict: Verdict) -> Judgement:
+        if self.measured:
+            more = quantile(1 - POWER, self._freedom) * self._error
+            reach = quantile(FALSE_ALARMS / num_families, self._freedom) * self._error
+            finds = more + max(reach, self._least)
+        else:
+            reach = self._stated.most
+            finds = reach + max(self._stated.usual, self._least)
         return Judgement(
             family=self._family,
             num_results=self._levels.num_results,
             shift=self._levels.shift,
-            error=self._error,
-            freedom=self._freedom,
-            drift=self._drift,
-            measured=self._levels.freedom > 0,
-            tail=tail,
-            tolerance=self._tolerance,
+            reach=reach,
+            finds=finds,
+            drift=self._stated.most if self._levels.drift is None else self._levels.drift,
+            measured=self._levels.drift is not None,
             verdict=verdict,
         )
 
 
-def holm(tails: Mapping[TestedT, float]) -> set[TestedT]:
+def holm(tails: Mapping[TestedT, float], rate: float = FALSE_ALARMS) -> set[TestedT]:
     """
-    Give those that differ, with at most `FALSE_ALARMS` for all of them together.
+    Give those that differ, with at most `rate` false ones for all of them together.
 
     Source: Holm, 1979.
 
     Args:
         tails: For each, the probability of what was seen if it didn't differ.
+        rate: A probability.
     """
     found: set[TestedT] = set()
     ordered: Sequence[TestedT] = sorted(tails, key=lambda one: tails[one])
     for rank, one in enumerate(ordered):
-        if tails[one] > FALSE_ALARMS / (len(ordered) - rank):
+        if tails[one] > rate / (len(ordered) - rank):
             break
         found.add(one)
     return found

@@ -13,6 +13,15 @@ class Format(StrEnum):
     CSV = "csv"
 
 
+class VerdictFormat(StrEnum):
+    """The formats of what ends with a verdict."""
+
+    TEXT = "text"
+    JSON = "json"
+    CSV = "csv"
+    JUNIT = "junit"
+
+
 class PageFormat(StrEnum):
     """The formats of a page that is also a document."""
 

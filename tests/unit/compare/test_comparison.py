@@ -4,7 +4,6 @@ import pytest
 
 from fakes import runs
 from isthmus.compare.comparison import compare
-from isthmus.compare.families import family_of
 from isthmus.compare.judging import Verdict
 from isthmus.compare.machines import differences, identity_of
 from isthmus.compare.subject import subject_of
@@ -38,10 +37,10 @@ def test_a_run_is_the_same_as_itself_in_every_result_that_was_measured() -> None
     comparison = compare(run, run)
     passed = [r for r in run.results if r.status == Status.PASSED and r.stopped_by is not None]
     assert len(comparison.changes) == len(passed)
-    assert {change.verdict for change in comparison.changes} == {Verdict.SAME, None}
+    assert {change.verdict for change in comparison.changes} == {Verdict.SAME}
     assert {judgement.verdict for judgement in comparison.judgements} == {Verdict.SAME}
-    assert (comparison.num_only_before, comparison.num_only_after) == (0, 0)
-    assert not comparison.regressed
+    assert comparison.num_only_after == 0
+    assert comparison.verdict == Verdict.SAME
 
 
 def cost(factor: float) -> Edit:
@@ -58,13 +57,18 @@ def test_more_seconds_and_fewer_bytes_a_second_are_slower_and_the_reverse_faster
     before, after = edited(cost(1.0)), edited(cost(10.0))
     assert set().union(*verdicts(before, after).values()) == {Verdict.SLOWER}
     assert set().union(*verdicts(after, before).values()) == {Verdict.FASTER}
-    assert compare(before, after).regressed
-    assert not compare(after, before).regressed
+    assert compare(before, after).verdict == Verdict.SLOWER
+    assert compare(after, before).verdict == Verdict.SAME
 
 
 def test_without_repeats_the_cpu_s_clock_needs_a_larger_change_than_the_gpu_s() -> None:
-    found = verdicts(edited(cost(1.0)), edited(cost(1.5)))
-    assert found == {"device": {Verdict.SLOWER}, "host": {Verdict.SAME}}
+    found = {
+        judgement.family.drift: judgement.verdict
+        for judgement in compare(edited(cost(1.0)), edited(cost(1.3))).judgements
+    }
+    assert found["pinned"] == found["device"] == Verdict.SLOWER
+    assert found["staged"] == Verdict.CANT_TELL
+    assert found["host"] == Verdict.SAME
 
 
 def test_a_change_within_the_tolerance_is_the_same() -> None:
@@ -73,60 +77,136 @@ def test_a_change_within_the_tolerance_is_the_same() -> None:
     assert verdicts(before, after, tolerance=0.1)["device"] == {Verdict.SLOWER}
 
 
-def test_every_result_of_a_family_has_its_verdict_and_the_others_have_none() -> None:
-    comparison = compare(edited(cost(1.0)), edited(cost(10.0)))
-    assert {c.verdict for c in comparison.changes if c.family is not None} == {Verdict.SLOWER}
-    assert {c.verdict for c in comparison.changes if c.family is None} == {None}
+def test_every_result_of_a_family_has_its_verdict_and_every_result_is_counted() -> None:
+    before, after = edited(cost(1.0)), edited(cost(10.0))
+    comparison = compare(before, after)
+    assert {change.verdict for change in comparison.changes} == {Verdict.SLOWER}
     numbers = [judgement.num_results for judgement in comparison.judgements]
-    assert sum(numbers) + comparison.num_not_judged == len(comparison.changes)
+    passed = [result for result in before.results if result.status == Status.PASSED]
+    assert sum(numbers) + comparison.num_not_judged == len(passed)
 
 
-def test_what_was_measured_and_is_waived_now_is_lost_and_a_regression() -> None:
+def test_what_was_measured_and_is_waived_now_is_lost() -> None:
     before = runs.run()
-    lost = before.results[0].model_copy(
-        update={"status": Status.WAIVED, "median": None, "reason": "no windows"}
-    )
+    lost = waived(before.results[0], "no windows")
     after = before.model_copy(update={"results": [lost, *before.results[1:]]})
     comparison = compare(before, after)
     assert [change.verdict for change in comparison.changes if change.after is lost] == [
         Verdict.LOST
     ]
-    assert comparison.num_lost == 1
-    assert comparison.regressed
+    assert comparison.verdict == Verdict.LOST
 
 
-def test_what_the_time_was_too_short_for_is_not_lost() -> None:
+def waived(result: Result, reason: str) -> Result:
+    return result.model_copy(update={"status": Status.WAIVED, "median": None, "reason": reason})
+
+
+LATE = "no time left: no measurement begins after 12 s"
+
+
+def test_one_result_that_the_time_was_too_short_for_is_counted_and_proves_nothing() -> None:
     before = runs.run()
-    reason = "no time left: no measurement begins after 12 s"
-    late = before.results[0].model_copy(
-        update={"status": Status.WAIVED, "median": None, "reason": reason}
-    )
-    after = before.model_copy(update={"results": [late, *before.results[1:]]})
+    late = waived(before.results[0], LATE)
+    comparison = compare(before, before.model_copy(update={"results": [late, *before.results[1:]]}))
+    assert comparison.count_results(Verdict.OUT_OF_TIME) == 1
+    assert comparison.verdict == Verdict.SAME
+
+
+def passed_of(run: Run) -> list[Result]:
+    return [r for r in run.results if r.status == Status.PASSED and r.stopped_by is not None]
+
+
+def test_a_used_up_budget_is_no_verdict_and_a_larger_one_would_tell() -> None:
+    before = runs.run()
+    results = [waived(r, LATE) if n > 9 else r for n, r in enumerate(passed_of(before))]
+    after = before.model_copy(update={"results": results})
     comparison = compare(before, after)
-    assert comparison.num_lost == 0
-    assert comparison.num_only_before == 1
-    assert not comparison.regressed
+    assert comparison.verdict == Verdict.CANT_TELL
+    text = comparison_text([before, after], [comparison], every=False)
+    assert text.splitlines()[0].startswith(f"{after.run.id} (2): can't tell; ")
+    assert f"{len(results) - 10} out of time" in text.replace("\n  ", " ")
+    assert "what would tell: a run that isn't interrupted, with a --budget above" in text
 
 
-def test_results_that_only_one_run_has_are_counted_and_are_no_regression() -> None:
+def test_an_interrupted_run_is_no_verdict() -> None:
+    before = runs.run()
+    identity = before.run.model_copy(update={"interrupted": True})
+    after = before.model_copy(update={"run": identity, "results": passed_of(before)[:3]})
+    assert compare(before, after).verdict == Verdict.CANT_TELL
+
+
+def without_suite(run: Run, command: list[str], **options: object) -> Run:
+    """The run without windows, as this command would have made it."""
+    return run.model_copy(
+        update={
+            "results": [result for result in run.results if result.suite != "windows"],
+            "run": run.run.model_copy(update={"command": command}),
+            "options": run.options.model_copy(update=options),
+        }
+    )
+
+
+def test_a_suite_that_is_gone_is_lost() -> None:
     run = runs.run()
-    passed = [r for r in run.results if r.status == Status.PASSED and r.stopped_by is not None]
-    fewer = run.model_copy(update={"results": passed[2:]})
-    assert compare(run, fewer).num_only_before == 2
-    assert compare(fewer, run).num_only_after >= 2
-    assert not compare(run, fewer).regressed
+    gone = without_suite(run, ["isthmus", "bench", "--quick"])
+    comparison = compare(run, gone)
+    assert comparison.verdict == Verdict.LOST
+    assert "lost: window_" in comparison_text([run, gone], [comparison], every=False)
+    of_a_new_version = without_suite(run, ["isthmus", "bench", "--quick"], tests=[])
+    assert compare(run, of_a_new_version).verdict == Verdict.LOST
+    assert compare(gone, run).num_only_after > 0
 
 
-@pytest.mark.parametrize(("number", "words"), [(1, "1 result not"), (2, "2 results not")])
-def test_results_that_are_not_judged_are_counted_in_words(number: int, words: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        (["isthmus", "bench", "bandwidth"], {"tests": []}),
+        (["isthmus", "bench", "-t", "host*"], {"tests": []}),
+        (["isthmus", "bench", "--test=host*"], {"tests": []}),
+        (["isthmus", "bench", "--sizes", "4KiB"], {"sizes": [4096]}),
+    ],
+)
+def test_what_the_later_run_was_not_asked_for_is_not_lost_and_is_named(
+    command: list[str], options: dict[str, object]
+) -> None:
     run = runs.run()
-    unjudged = [
-        r
+    fewer = without_suite(run, command, **options)
+    comparison = compare(run, fewer)
+    assert comparison.verdict == Verdict.SAME
+    assert comparison.count_results(Verdict.NOT_ASKED) > 0
+    text = comparison_text([run, fewer], [comparison], every=False)
+    assert "\nnot asked for: window_" in text
+
+
+def test_a_test_that_was_renamed_is_lost() -> None:
+    run = runs.run()
+    renamed = [
+        r.model_copy(update={"test": "renamed"}) if r.test == run.results[0].test else r
         for r in run.results
-        if r.status == Status.PASSED and r.stopped_by and family_of(r) is None
     ]
-    few = run.model_copy(update={"results": unjudged[:number]})
-    assert f"{words} judged" in comparison_text([few, few], [compare(few, few)], every=False)
+    comparison = compare(run, run.model_copy(update={"results": renamed}))
+    assert comparison.verdict == Verdict.LOST
+    assert comparison.num_only_after == comparison.count_results(Verdict.LOST) > 0
+
+
+def test_one_result_eight_times_slower_is_slower_whatever_its_family() -> None:
+    run = runs.run()
+    one = next(r for r in run.results if r.suite == "windows" and r.median and r.stopped_by)
+    slower = one.model_copy(update={"median": (one.median or 0) * 8.1})
+    results = [slower if result is one else result for result in run.results]
+    comparison = compare(run, run.model_copy(update={"results": results}))
+    assert comparison.count_results(Verdict.SLOWER) == 1
+    assert comparison.count(Verdict.SLOWER) == 0
+    assert comparison.verdict == Verdict.SLOWER
+
+
+def test_nothing_in_common_is_no_verdict() -> None:
+    run = runs.run()
+    none = run.model_copy(update={"results": []})
+    comparison = compare(none, run)
+    assert comparison.verdict == Verdict.CANT_TELL
+    text = comparison_text([none, run], [comparison], every=False)
+    assert "what would tell: two runs of the same tests" in text
 
 
 def test_what_is_worked_out_from_other_results_is_not_judged() -> None:

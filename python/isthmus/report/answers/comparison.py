@@ -13,8 +13,14 @@ from isthmus.run.model import Run
 from isthmus.sizes import format_size
 from isthmus.spelling import counted
 
-_ORDER = (Verdict.LOST, Verdict.SLOWER, Verdict.FASTER, Verdict.SAME, None)
+_ORDER = (
+    *(Verdict.LOST, Verdict.SLOWER, Verdict.CANT_TELL, Verdict.FASTER, Verdict.OUT_OF_TIME),
+    *(Verdict.NOT_ASKED, Verdict.SAME, None),
+)
 _CHANGED = frozenset({Verdict.LOST, Verdict.SLOWER, Verdict.FASTER})
+_FATES = (Verdict.LOST, Verdict.OUT_OF_TIME, Verdict.NOT_ASKED)
+_MOST_NAMED = 5
+_MORE_PROCESSES = 2
 _EMULATED = "EMULATED devices: modelled, not measured on a GPU"
 _MEASURED_IN = {"B/s": "bandwidth", "s": "time"}
 # The head of a column: the smallest loss that a comparison with this drift notices.
@@ -40,6 +46,7 @@ def comparison_text(
         width: The most characters in a line.
     """
     blocks = [[_EMULATED]] if runs[0].machine.emulated else []
+    blocks.append(wrapped_lines(summary_lines(runs, comparisons), width))
     tables = [
         differences_table(runs),
         *(
@@ -49,8 +56,7 @@ def comparison_text(
         changes_table(runs, comparisons, every=every),
     ]
     blocks += [table_lines(table, width) for table in tables if table is not None]
-    said = [*drift_lines(runs, comparisons), *summary_lines(runs, comparisons)]
-    blocks.append(wrapped_lines(said, width))
+    blocks.append(wrapped_lines(drift_lines(runs, comparisons), width))
     return blocks_text(blocks)
 
 
@@ -101,14 +107,8 @@ def _family_row(judgement: Judgement) -> tuple[str, ...]:
         percent(low),
         percent(high),
         f"{judgement.drift * 100:.1f} %{stated}",
-        _found_from(judgement),
+        f"{judgement.found_from * 100:.0f} %",
     )
-
-
-def _found_from(judgement: Judgement) -> str:
-    """Say from which loss on one is found; "none" where it would have to be 100 % or more."""
-    part = judgement.found_from
-    return f"{part * 100:.0f} %" if part < 1 else "none"
 
 
 def changes_table(
@@ -125,7 +125,7 @@ def changes_table(
     first, *others = names_of(runs)
     num_others = range(len(others))
     return Table(
-        title="Results" if every else "Results that were lost, or of families that changed",
+        title="Results" if every else "Results that were lost or that changed",
         heads=(
             *("test", "metric", "size", "circumstances", first),
             *(head for name in others for head in (name, "verdict", "change")),
@@ -153,15 +153,14 @@ def drift_lines(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> list[
         f"drift: standard deviation between processes; {_SMALLEST}: {found}",
         f"false alarms: {rate} call any family slower though nothing has changed",
     ]
-    if any(judgement.found_from >= 1 for judgement in judgements):
-        lines.insert(1, "none: no loss below 100 % is found so often")
     single = [name for name, run in zip(names_of(runs), runs, strict=True) if not _has_repeats(run)]
     remarks = []
     if single:
         remarks.append(f"{', '.join(single)} {'has' if len(single) == 1 else 'have'} no repeats")
     if not all(judgement.measured for judgement in judgements):
         remarks.append(
-            "A drift with ? is a cautious assumption: `isthmus bench --repeat 5` measures it"
+            "A drift with ? is the most that unchanged single runs have shown, and from there on a "
+            "loss isn't called the same: `isthmus bench --repeat 5` measures it"
         )
     return [*lines, ". ".join(remarks)] if remarks else lines
 
@@ -171,28 +170,47 @@ def _has_repeats(run: Run) -> bool:
 
 
 def summary_lines(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> list[str]:
-    """Summarise each comparison in a line."""
-    return [
-        _summary(name, comparison)
-        for name, comparison in zip(names_of(runs)[1:], comparisons, strict=True)
-    ]
+    """Say each comparison's verdict, what was counted, and what would tell."""
+    lines = []
+    for name, run, comparison in zip(names_of(runs)[1:], runs[1:], comparisons, strict=True):
+        lines.append(f"{name}: {comparison.verdict}; {_counts(comparison)}")
+        lines += [line for fate in _FATES if (line := _named(comparison, fate))]
+        if comparison.verdict == Verdict.CANT_TELL:
+            lines.append(f"what would tell: {what_would_tell((runs[0], run), comparison)}")
+    return lines
 
 
-def _summary(name: str, comparison: Comparison) -> str:
-    verdicts = (Verdict.SAME, Verdict.FASTER, Verdict.SLOWER)
-    counts = ", ".join(f"{comparison.count(verdict)} {verdict}" for verdict in verdicts)
+def _counts(comparison: Comparison) -> str:
+    verdicts = (Verdict.SLOWER, Verdict.CANT_TELL, Verdict.FASTER, Verdict.SAME)
+    families = ", ".join(f"{comparison.count(verdict)} {verdict}" for verdict in verdicts)
     num = len(comparison.judgements)
-    judged = f"{num} famil{'y' if num == 1 else 'ies'}: {counts}"
-    missing = comparison.num_only_before, comparison.num_only_after
-    parts = [
-        judged if num else "no results that are judged",
-        f"{comparison.num_lost} lost",
-        f"{counted(comparison.num_not_judged, 'result')} not judged",
-        f"{counted(missing[0], 'result')} only before, {missing[1]} only after"
-        if any(missing)
-        else "",
-    ]
-    return f"{name}: {'; '.join(filter(None, parts))}"
+    results = ", ".join(f"{comparison.count_results(fate)} {fate}" for fate in _FATES)
+    return (
+        f"{num} famil{'y' if num == 1 else 'ies'}: {families}; "
+        f"{counted(len(comparison.changes) + comparison.num_derived, 'result')}: {results}, "
+        f"{comparison.num_not_judged} not judged, {comparison.num_only_after} only after"
+    )
+
+
+def _named(comparison: Comparison, fate: Verdict) -> str:
+    own = (change.subject.test for change in comparison.changes if change.verdict == fate)
+    tests = list(dict.fromkeys(own))
+    more = len(tests) - _MOST_NAMED
+    named = ", ".join(tests[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return f"{fate}: {named}" if tests else ""
+
+
+def what_would_tell(runs: tuple[Run, Run], comparison: Comparison) -> str:
+    """Say which runs would answer what these can't."""
+    ways = []
+    if comparison.unfinished:
+        budget = max(run.options.budget_s for run in runs)
+        ways.append(f"a run that isn't interrupted, with a --budget above {budget:.3g} s")
+    if comparison.count(Verdict.CANT_TELL):
+        most = max(run.options.repeat or 1 for run in runs)
+        repeat = 5 if most == 1 else _MORE_PROCESSES * most
+        ways.append(f"both runs with `isthmus bench --repeat {repeat}`")
+    return ", and ".join(ways) or "two runs of the same tests"
 
 
 def names_of(runs: Sequence[Run]) -> list[str]:
@@ -222,6 +240,8 @@ def _cells(change: Change | None) -> tuple[str, str, str]:
     if change is None:
         return ("", "", "")
     after = change.after
-    number = quantity(after.median, after.unit) if after.median is not None else after.status.value
+    number = "-" if after is None else after.status.value
+    if after is not None and after.median is not None:
+        number = quantity(after.median, after.unit)
     verdict = _NOT_JUDGED if change.verdict is None else change.verdict.value
     return (number, verdict, percent(change.relative))

@@ -1,17 +1,30 @@
-"""How runs compare, for programs: JSON, and CSV with a row for each result and run."""
+"""How runs compare, for programs: JSON, CSV with a row for each result and run, and JUnit."""
 
+from collections import Counter
 from collections.abc import Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, Literal
 
 from isthmus.compare.comparison import Change, Comparison
 from isthmus.compare.judging import FALSE_ALARMS, POWER, Judgement, Verdict
 from isthmus.compare.machines import differences
 from isthmus.csv_text import csv_of_records
 from isthmus.json_text import json_text
+from isthmus.report.answers.comparison import names_of
+from isthmus.report.junit import Case, junit_text
+from isthmus.report.quantities import percent
 from isthmus.run.model import Run
+from isthmus.spelling import counted
 
-_OF_FAMILIES = (Verdict.FASTER, Verdict.SAME, Verdict.SLOWER)
+_OF_FAMILIES = (Verdict.FASTER, Verdict.SAME, Verdict.CANT_TELL, Verdict.SLOWER)
+_FATES = (Verdict.LOST, Verdict.OUT_OF_TIME, Verdict.NOT_ASKED)
+_OUTCOMES: dict[Verdict | None, Literal["failure", "skipped"]] = {
+    Verdict.SLOWER: "failure",
+    Verdict.LOST: "failure",
+    Verdict.CANT_TELL: "skipped",
+    Verdict.OUT_OF_TIME: "skipped",
+    Verdict.NOT_ASKED: "skipped",
+}
 _COLUMNS = (
     *("emulated", "before_run", "after_run", "test", "metric", "bytes", "circumstances", "unit"),
     *("before", "after", "change", "family", "verdict"),
@@ -22,7 +35,7 @@ def comparison_json(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> s
     """Write comparisons as JSON, numbers in bytes and seconds, null where there is none."""
     first, *others = runs
     document = {
-        "schema_version": 2,
+        "schema_version": 3,
         "emulated": first.machine.emulated,
         "before": first.run.id,
         "differences": [
@@ -31,12 +44,11 @@ def comparison_json(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> s
         "comparisons": [
             {
                 "after": run.run.id,
-                "regressed": comparison.regressed,
+                "verdict": comparison.verdict.value,
                 "false_alarms_at_most": FALSE_ALARMS,
-                **{verdict.value: comparison.count(verdict) for verdict in _OF_FAMILIES},
-                "lost": comparison.num_lost,
+                **{_key(verdict): comparison.count(verdict) for verdict in _OF_FAMILIES},
+                **{_key(fate): comparison.count_results(fate) for fate in _FATES},
                 "not_judged": comparison.num_not_judged,
-                "only_before": comparison.num_only_before,
                 "only_after": comparison.num_only_after,
                 "families": [_family(judgement) for judgement in comparison.judgements],
                 "results": [_row(change) for change in comparison.changes],
@@ -62,6 +74,38 @@ def comparison_csv(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> st
         for change in comparison.changes
     )
     return csv_of_records(_COLUMNS, records)
+
+
+def comparison_junit(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> str:
+    """Write comparisons as JUnit's XML: a case for each family, and each test that isn't there."""
+    names = names_of(runs)
+    suites = {
+        f"{name} compared with {names[0]}": [
+            *(_family_case(judgement) for judgement in comparison.judgements),
+            *_result_cases(comparison),
+        ]
+        for name, comparison in zip(names[1:], comparisons, strict=True)
+    }
+    return junit_text("isthmus compare", suites)
+
+
+def _family_case(judgement: Judgement) -> Case:
+    message = f"{judgement.verdict}: {percent(judgement.change)}"
+    return Case(judgement.family.name, _OUTCOMES.get(judgement.verdict, ""), message)
+
+
+def _result_cases(comparison: Comparison) -> list[Case]:
+    own = {one.family: one.verdict for one in comparison.judgements}
+    odd = [c for c in comparison.changes if c.verdict != (c.family and own.get(c.family))]
+    counts = Counter((one.subject.test, one.verdict) for one in odd if one.verdict)
+    return [
+        Case(test, _OUTCOMES[verdict], f"{verdict}: {counted(num, 'result')}")
+        for (test, verdict), num in counts.items()
+    ]
+
+
+def _key(verdict: Verdict) -> str:
+    return verdict.replace("'", "").replace(" ", "_")
 
 
 def _family(judgement: Judgement) -> dict[str, Any]:
@@ -95,7 +139,7 @@ def _row(change: Change) -> dict[str, Any]:
         "circumstances": dict(subject.circumstances),
         "unit": subject.unit,
         "before": change.before.median,
-        "after": change.after.median,
+        "after": change.after and change.after.median,
         "change": change.relative,
         "family": change.family and change.family.name,
         "verdict": change.verdict and change.verdict.value,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import isthmus
-from isthmus.compare.comparison import check_comparable
+from isthmus.compare.comparison import check_kind
 from isthmus.report.answers.comparison import names_of
 from isthmus.report.document.chapters import chapters_of
 from isthmus.report.document.health import verdict_of
@@ -54,4 +54,4 @@ def check_same_kind(runs: Sequence[Run]) -> None:
         UsageError: Some runs are emulated and others aren't.
     """
     for run in runs[1:]:
-        check_comparable(runs[0], run)
+        check_kind(runs[0], emulated=run.machine.emulated)
