@@ -11,6 +11,8 @@ in twenty has another kernel, one in fifty another release of the driver.
   1.3 to 2.5 times slower for one of the causes below, and a third is dead. Pageable copies, which
   drift more, are 2.2 to 3 times slower. A bad node is found if
   it is called bad and its first cause is the right one. Other nodes that are called bad count, too.
+- power (`--power`, alone): in each fleet one node loses a small part of its bandwidth in all
+  families, and shows no cause. What is said of it is counted, and how many others are doubtful.
 """
 
 import argparse
@@ -37,6 +39,13 @@ NODES = 64
 _OF_THE_LINK = r"memcpy_(ce|sm|registered|write_combined|huge_pages|pool)$|duplex_memcpy"
 _ALL_COPIES = r"memcpy|small_copy|window"
 _BY_THE_CPU = r"memcpy_pageable$"
+# Nodes, runs of each, and the part of the bandwidth that one has lost in all families.
+POWER = (
+    *((16, runs, 0.08) for runs in (1, 3, 5)),
+    *((64, runs, 0.08) for runs in (1, 3)),
+    *((8, runs, 0.08) for runs in (3, 5)),
+    *((16, 3, loss) for loss in (0.0, 0.04, 0.06, 0.1)),
+)
 Change = Callable[[Node], Node]
 
 
@@ -70,6 +79,7 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="How often isthmus fleet check is wrong.")
     parser.add_argument("--healthy", type=int, default=200, help="healthy fleets (%(default)s)")
     parser.add_argument("--planted", type=int, default=50, help="fleets with bad nodes")
+    parser.add_argument("--power", action="store_true", help="the study of small losses alone")
     parser.add_argument("--first", type=int, default=0, help="the first seed (%(default)s)")
     parser.add_argument("--processes", type=int, default=2, help="(%(default)s)")
     parser.add_argument("--out", type=Path, help="a file for the result")
@@ -161,6 +171,45 @@ def planted(task: tuple[int, int]) -> dict[str, Any]:
     }
 
 
+def small_loss(task: tuple[int, int, int, float]) -> tuple[str, int, int]:
+    """Judge a fleet of which one node has lost a part in all families; give what is said of it."""
+    seed, size, repeats, loss = task
+    chance = random.Random(200_000 + seed)  # noqa: S311 - no secret
+    noise = read_noise()
+    nodes = harmless(chance, healthy(noise, size))
+    odd = chance.randrange(size)
+    nodes[odd] = replace(nodes[odd], slowed=".", times=1 / (1 - loss))
+    health = check_fleet(measured(chance, noise, nodes, repeats))
+    others = [one for one in health.patients if one.node != nodes[odd].name]
+    (own,) = [one.verdict.value for one in health.patients if one.node == nodes[odd].name]
+    doubtful = sum(one.verdict == Verdict.DOUBTFUL for one in others)
+    return own, doubtful, sum(one.verdict.is_bad for one in others)
+
+
+def power(options: argparse.Namespace) -> dict[str, Any]:
+    """Run the study of small losses."""
+    rows = []
+    with ProcessPoolExecutor(options.processes) as pool:
+        for size, repeats, loss in POWER:
+            seeds = range(options.first, options.first + options.healthy)
+            found = list(pool.map(small_loss, [(seed, size, repeats, loss) for seed in seeds]))
+            said = Counter(verdict for verdict, _, _ in found)
+            healthy_gpus = len(found) * (size - 1)
+            rows.append(
+                {
+                    "nodes": size,
+                    "runs_of_a_node": repeats,
+                    "loss": loss,
+                    "fleets": len(found),
+                    **{verdict: said[verdict] for verdict in ("slow", "doubtful", "ok")},
+                    "others_doubtful": round(sum(n for _, n, _ in found) / healthy_gpus, 5),
+                    "others_bad": sum(n for _, _, n in found),
+                }
+            )
+            print(rows[-1], flush=True)
+    return {"first_seed": options.first, "power": rows}
+
+
 def _timed_out(node: str) -> Attempt:
     return Attempt(
         node=node,
@@ -190,6 +239,11 @@ def main() -> None:
     """Run both studies, with one run of each node and with three."""
     options = parsed()
     began = time.monotonic()
+    if options.power:
+        found = power(options) | {"seconds": round(time.monotonic() - began)}
+        if options.out:
+            options.out.write_text(json_text(found), "utf-8")
+        return
     result: dict[str, Any] = {
         "nodes": NODES,
         "first_seed": options.first,

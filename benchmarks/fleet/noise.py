@@ -105,7 +105,9 @@ class Noise:
         base = self.base.model_copy(update={"machine": node.machine})
         device = node.machine.device
         gpu = Gpu(node=node.name, uuid=device.uuid, machine=node.machine, facts=facts_of(base))
-        for _ in range(repeats):
+        for number in range(repeats):
+            begun = base.run.started_at + timedelta(hours=number)
+            gpu.times.append((begun, begun + timedelta(seconds=13)))
             shifts = self.shifts(chance, node)
             gpu.costs.append(
                 {

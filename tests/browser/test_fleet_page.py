@@ -25,17 +25,14 @@ pytestmark = pytest.mark.long
 
 
 @pytest.mark.parametrize("width", [DESKTOP, PHONE, SMALLEST])
-def test_cells_spread_and_history_are_shown_and_nothing_scrolls_sideways(
+def test_cells_are_shown_and_nothing_scrolls_sideways(
     browser: Chrome, fleet_page: str, width: int
 ) -> None:
     opened(browser, fleet_page, width)
     unfold(browser)
     assert complaints(browser) == []
-    for chapter in ("cells", "spread", "history"):
-        pictures = shown(browser, f"#{chapter} figure svg")
-        assert pictures
-        for picture in pictures:
-            assert 200 < picture.size["width"] <= width
+    [picture] = shown(browser, "#cells figure svg")
+    assert 200 < picture.size["width"] <= width
     assert does_not_scroll_sideways(browser)
 
 
@@ -48,23 +45,6 @@ def test_each_gpu_has_a_row_and_slow_ones_have_frames(browser: Chrome, fleet_pag
     assert names[0].startswith("a-name.")
     frames = picture.find_elements(By.CSS_SELECTOR, "path[stroke='var(--ink)'][stroke-width='2']")
     assert len(frames) > 10
-
-
-def test_outliers_are_named_beside_the_spread(browser: Chrome, fleet_page: str) -> None:
-    opened(browser, fleet_page, PHONE)
-    [picture] = shown(browser, "#spread > .pictures svg")
-    assert "and 2 more" in picture.text
-    points = picture.find_elements(By.CSS_SELECTOR, "path[fill='var(--bad)']")
-    assert len(points) > 10
-
-
-def test_the_history_follows_the_slow_gpus_over_days(browser: Chrome, fleet_page: str) -> None:
-    opened(browser, fleet_page)
-    [legend] = shown(browser, "#history > .pictures .legend")
-    assert "median of 20 GPUs: 1" in legend.text
-    assert "n01 GPU 0: 1" in legend.text  # its last two runs were as fast as others
-    [picture] = shown(browser, "#history > .pictures svg")
-    assert "Jan 2" in picture.text
 
 
 def test_the_numbers_of_the_cells_are_saved(

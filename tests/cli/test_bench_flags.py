@@ -143,6 +143,7 @@ def test_gdrcopy_s_format_runs_windows(invoke: Invoke) -> None:
         ("--compare last", "there is no run 'last'", "--output run.json"),
         ("--tolerance 5%", "--tolerance is for --compare", "--compare last"),
         ("--anyway", "--anyway is for --compare", "--compare last"),
+        ("--expect-file=nothing", "can't read nothing", "isthmus runs expect"),
         ("--expect", "the emulated device's numbers are modelled", "choose a GPU"),
     ],
 )
@@ -188,6 +189,21 @@ def test_a_run_that_is_slower_than_before_exits_with_3_and_says_what(
     assert "Bandwidth, GB/s" in outcome.out
     assert re.search(rf"^{_H2D} +bandwidth .* slower +-\d\d\.\d %$", outcome.out, re.MULTILINE)
     assert "slower; 1 family: 1 slower, 0 can't tell, 0 faster, 0 same" in outcome.out
+
+
+def test_a_run_is_held_against_values_that_another_one_has_left(
+    invoke: Invoke, saved_runs: Callable[[], list[Path]], tmp_path: Path
+) -> None:
+    invoke(*ONE)
+    for edit, code, said in ((lambda _: None, 0, "as expected|better"), (faster, 3, "short")):
+        before = changed(saved_runs()[-1], tmp_path / "before.json", edit)
+        file = tmp_path / "site.toml"
+        # Other work slows the emulated device down: what is measured again may be half as fast.
+        text = invoke("runs", "expect", before).out
+        file.write_text(re.sub("tolerance = .*", "tolerance = 0.6", text))
+        outcome = invoke(*ONE, "--expect-file", str(file), "--no-save")
+        assert outcome.code == code, outcome.err
+        assert re.search(rf"^{_H2D} +bandwidth .*({said})", outcome.out, re.MULTILINE)
 
 
 def test_beside_data_the_comparison_is_said_on_stderr(

@@ -1,7 +1,9 @@
 """`isthmus fleet check`: what it prints, and its exit codes."""
 
 import json
+import re
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -9,6 +11,7 @@ from fakes.fleets import Made, equal_nodes, write_fleet
 from isthmus.report.fitting import PAGE_WIDTH
 from program import Golden, Invoke
 
+ROOT = Path(__file__).parents[2]
 NARROW = (("link", (("width", 8),)),)
 
 
@@ -45,7 +48,8 @@ def test_json_has_everything_for_programs(invoke: Invoke, folder: Path) -> None:
     found = json.loads(outcome.out)
     assert outcome.code == 3
     assert (found["bad"], found["nodes"], found["runs"]) == (2, 13, 24)
-    assert found["verdicts"] == {"dead": 1, "wrong": 0, "slow": 1, "doubtful": 0, "ok": 11}
+    verdicts = {"dead": 1, "wrong": 0, "slow": 1, "doubtful": 0, "not judged": 0, "ok": 11}
+    assert found["verdicts"] == verdicts
     dead, slow = found["gpus"][:2]
     assert (dead["node"], dead["verdict"]) == ("n12", "dead")
     assert (slow["node"], slow["causes"][0]["part"]) == ("n11", "link")
@@ -59,6 +63,19 @@ def test_prometheus_reads_a_metric_a_line(invoke: Invoke, folder: Path) -> None:
     lines = invoke("fleet", "check", str(folder), "--format", "prometheus").out.splitlines()
     assert 'isthmus_gpu_bad{node="n11",gpu="GPU-n11"} 1' in lines
     assert 'isthmus_gpu_bad{node="n12",gpu=""} 1' in lines
+    # Why a node is dead, what a GPU reached and when.
+    assert any(
+        line.startswith('isthmus_gpu_info{node="n12"') and "n12.json is not a run" in line
+        for line in lines
+    )
+    rates = [line for line in lines if line.startswith("isthmus_gpu_bandwidth_bytes_per_second{")]
+    assert any('node="n00"' in line and float(line.split(" ")[-1]) > 1e9 for line in rates)
+    [measured] = [
+        line
+        for line in lines
+        if line.startswith("isthmus_gpu_measured_timestamp_seconds{") and 'node="n00"' in line
+    ]
+    assert float(measured.split(" ")[-1]) > 1e9
     assert 'isthmus_gpu_bad{node="n00",gpu="GPU-n00"} 0' in lines
     assert 'isthmus_fleet_verdict{verdict="slow"} 1' in lines
     assert any(
@@ -69,6 +86,73 @@ def test_prometheus_reads_a_metric_a_line(invoke: Invoke, folder: Path) -> None:
     names = {line.split("{")[0].split(" ")[0] for line in lines if not line.startswith("#")}
     assert names == {line.split(" ")[2] for line in lines if line.startswith("# TYPE")}
     assert len(set(lines)) == len(lines)
+
+
+def test_junit_has_a_case_for_each_gpu_of_which_the_bad_ones_fail(
+    invoke: Invoke, folder: Path
+) -> None:
+    outcome = invoke("fleet", "check", str(folder), "--format", "junit")
+    assert outcome.code == 3
+    suite = ET.fromstring(outcome.out)  # noqa: S314 - our own
+    assert (suite.get("tests"), suite.get("failures")) == ("13", "2")
+    failures = {case.get("name"): case.find("failure") for case in suite}
+    assert {name for name, failed in failures.items() if failed is not None} == {"n12", "n11 GPU 0"}
+    text = failures["n11 GPU 0"].text  # type: ignore[union-attr]
+    assert "link: the link runs at Gen5 x8" in (text or "")
+
+
+def test_the_json_fits_its_schema(invoke: Invoke, folder: Path) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((ROOT / "docs/schema/fleet-check-v1.json").read_text())
+    found = json.loads(invoke("fleet", "check", str(folder), "--format", "json").out)
+    jsonschema.validate(found, schema)
+    # Everything that is written is described, and what is described is written.
+    for written, described in (
+        (found, schema),
+        (found["gpus"][1], schema["$defs"]["gpu"]),
+        (found["gpus"][1]["families"][0], schema["$defs"]["family"]),
+    ):
+        assert list(written) == list(described["properties"]) == described["required"]
+
+
+def test_values_of_ones_own_are_written_by_one_command_and_are_a_gate(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    folder = write_fleet(tmp_path / "fleet", equal_nodes(3))
+    file = tmp_path / "site.toml"
+    file.write_text(invoke("runs", "expect", str(folder / "n00" / "0.json")).out)
+    check = ("fleet", "check", str(folder), "--expect")
+    fine = invoke(*check, str(file))
+    assert (fine.code, fine.err) == (0, "")
+    assert "0 doubtful, 3 ok" in fine.out
+    text = file.read_text()
+    number = re.search(r'test = "host_to_device_memcpy_ce".*?typical = (\S+)', text, re.DOTALL)
+    assert number is not None
+    file.write_text(text.replace(number[1], str(float(number[1]) * 1.2)))
+    short = invoke(*check, str(file))
+    assert short.code == 3
+    assert "of the expected value: host_to_device_memcpy_ce 83 %" in short.out
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("nothing", "can't read nothing: No such file or directory"),
+        ("H100", "the values are for H100, and no GPU is one: there is Test GPU"),
+        ("hosts", "hosts has no expected values: not TOML"),
+        ("empty", "empty has no expected values: gpu: Field required"),
+    ],
+)
+def test_values_that_cannot_be_a_gate_are_refused(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_fleet(tmp_path / "fleet", equal_nodes(1))
+    (tmp_path / "hosts").write_text("n00\n")
+    (tmp_path / "empty").write_text("")
+    outcome = invoke("fleet", "check", "fleet", "--expect", given)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert said in outcome.err
 
 
 @pytest.mark.long

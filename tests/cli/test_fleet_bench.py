@@ -36,6 +36,37 @@ def test_workers_of_this_machine_measure_and_are_checked(spawn: Invoke, tmp_path
 
 @pytest.mark.long
 @pytest.mark.native
+def test_sixteen_workers_whose_links_all_have_half_of_their_width_are_bad_with_the_cause(
+    spawn: Invoke, tmp_path: Path
+) -> None:
+    wished = ("-t", "host_to_device_memcpy_ce", "--sizes", "4M")
+    good = tmp_path / "good.json"
+    measured = spawn("bench", *wished, "--device", "emulated", "--no-save", "-o", str(good))
+    assert measured.code == 0, measured.err
+    (tmp_path / "site.toml").write_text(spawn("runs", "expect", str(good)).out)
+    outcome = spawn(
+        *("fleet", "bench", *wished, "-d", "emulated:half-link", "--workers", "16", "--repeat"),
+        *("1", "--expect", str(tmp_path / "site.toml"), "-o", str(tmp_path / "fleet")),
+    )
+    assert outcome.code == 3, outcome.err
+    assert "16 of 16 GPUs are bad: 16 slow; 0 doubtful, 0 ok" in outcome.out
+    assert "of the expected value: host_to_device_memcpy_ce " in outcome.out
+    assert "-> emulated profile: half-link" in outcome.out
+
+
+@pytest.mark.long
+@pytest.mark.native
+def test_the_driver_that_the_environment_names_is_measured(
+    spawn: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ISTHMUS_DRIVER", "emulated:half-link")
+    outcome = spawn(*SHORT[:-2], "--repeat", "1", "-o", str(tmp_path / "fleet"))
+    assert outcome.code == 0, outcome.err
+    assert "local, emulated:half-link: run 1 of 1" in outcome.err
+
+
+@pytest.mark.long
+@pytest.mark.native
 def test_without_a_run_the_exit_code_is_1_and_the_node_is_dead(
     spawn: Invoke, tmp_path: Path
 ) -> None:
@@ -43,6 +74,7 @@ def test_without_a_run_the_exit_code_is_1_and_the_node_is_dead(
     assert outcome.code == 1
     assert "dead      local: " in outcome.out
     assert "nonsense" in outcome.out
+    assert "1 of 1 node is bad: 1 dead" in outcome.out
 
 
 @pytest.mark.long

@@ -12,7 +12,7 @@ EXPERIMENTS = (
     "reproduce d2h-overhead",
     "reproduce partial-page-migration",
 )
-RUNS = ("runs", "runs list", "runs show", "runs rm", "runs prune", "runs query")
+RUNS = ("runs", "runs list", "runs show", "runs expect", "runs rm", "runs prune", "runs query")
 FLEET = (
     *("fleet", "fleet bench", "fleet certificates", "fleet check", "fleet export"),
     "fleet sweep",

@@ -134,6 +134,25 @@ def test_a_folder_is_a_history(invoke: Invoke, in_a_folder: Path, tmp_path: Path
     assert "from run to run" in text
 
 
+@pytest.mark.parametrize("broken", ["0.json", "zz.json"])
+def test_a_truncated_file_does_not_end_the_history_of_its_folder(
+    invoke: Invoke, tmp_path: Path, broken: str
+) -> None:
+    folder = tmp_path / "nightly"
+    folder.mkdir()
+    text = Path(written(folder, "aa")).read_text("utf-8")
+    written(folder, "bb")
+    (folder / broken).write_text(text[: len(text) // 2])
+    outcome = invoke("report", str(folder), "-o", "history.md")
+    assert outcome.code == 0
+    assert outcome.err.startswith(f"left out: {folder / broken} is not a run")
+    assert "2 runs" in Path("history.md").read_text("utf-8")
+    for run in ("aa", "bb"):
+        (folder / f"{run}.json").write_text("{")
+    outcome = invoke("report", str(folder), "-o", "-")
+    assert (outcome.code, outcome.out) == (2, "")
+
+
 def refused(invoke: Invoke, folder: Path, error: str, hint: str, *arguments: str) -> None:
     before = files(folder)
     outcome = invoke("report", *arguments)

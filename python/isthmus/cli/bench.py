@@ -11,6 +11,7 @@ from isthmus.cli.bench_options import (
     BufferOption,
     CompareOption,
     DisableAffinityOption,
+    ExpectFileOption,
     ExpectOption,
     JsonOption,
     MeanOption,
@@ -84,6 +85,7 @@ def bench(
     tolerance: ToleranceOption = None,
     anyway: AnywayOption = False,
     expect: ExpectOption = False,
+    expect_file: ExpectFileOption = None,
     no_save: NoSaveOption = False,
     show_list: ListOption = False,
     debug: DebugOption = False,
@@ -118,6 +120,7 @@ def bench(
     from isthmus.bench.request import Request
     from isthmus.cli.keeping import Keeping
     from isthmus.cli.verdicts import verdicts_of
+    from isthmus.expected.values import named_values
 
     state = state_of(context)
     request = Request(
@@ -136,7 +139,9 @@ def bench(
         bind=not disable_affinity,
         command=("isthmus", *state.arguments),
     )
-    verdicts = verdicts_of(compare, tolerance, anyway=anyway, expect=expect, plots=plots)
+    own = None if expect_file is None else named_values(expect_file)
+    expect = expect or own is not None
+    verdicts = verdicts_of(compare, tolerance, anyway=anyway, expect=expect, own=own, plots=plots)
     keeping = Keeping(wanted=not no_save)
     code = _measure_and_report(request, layout, output, verdicts, keeping, debug=state.debug)
     if code == ExitCode.INTERRUPTED:

@@ -106,6 +106,14 @@ ExpectOption = Annotated[
         "shortfall. Exit code 3 if a result is below its expected value.",
     ),
 ]
+ExpectFileOption = Annotated[
+    str | None,
+    typer.Option(
+        "--expect-file",
+        metavar="FILE",
+        help="As --expect, with the values of a file that `isthmus runs expect` has written.",
+    ),
+]
 PlotsOption = Annotated[
     Path | None,
     typer.Option(

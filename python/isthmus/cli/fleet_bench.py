@@ -1,5 +1,6 @@
 """`isthmus fleet bench`."""
 
+import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,8 +28,19 @@ from isthmus.spelling import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from isthmus.expected.values import GpuValues
     from isthmus.fleet.collecting import Collected
     from isthmus.fleet.task import Task
+
+
+ExpectOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE|GPU",
+        help="Bad is also what is below these values: a file of `isthmus runs expect`, or a GPU "
+        "that has expected values, such as H100.",
+    ),
+]
 
 
 def bench(
@@ -79,8 +91,12 @@ def bench(
     ] = 0.0,
     all_at_once: Annotated[
         bool,
-        typer.Option("--all-at-once", help="Measure all GPUs of a node at the same time."),
+        typer.Option(
+            "--all-at-once",
+            help="Then measure all GPUs of a node at the same time: what each loses is judged.",
+        ),
     ] = False,
+    expect: ExpectOption = None,
     timeout: Annotated[
         float,
         typer.Option(metavar="SECONDS", min=1, max=86_400, help="Of each run."),
@@ -108,15 +124,20 @@ def bench(
     """
     del debug  # its callback has stored it
     from isthmus.cli.asked import sizes_of, tests_of
+    from isthmus.expected.values import named_values
     from isthmus.fleet.collecting import Collector, Wish
     from isthmus.query.asking import check_queries
     from isthmus.query.store import Arriving, Store
 
+    own = None if expect is None else named_values(expect)
     place = place_of(workers, scheduler, hosts, python, usual_workers=1)
     check_queries()
     # What no node could carry out is refused here.
     tests_of(tests or (), (), suites or (), RunFormat.TEXT, listed=False)
     sizes_of(sizes, None, RunFormat.TEXT)
+    asked_for = os.environ.get("ISTHMUS_DRIVER", "")
+    if scheduler is None and hosts is None and asked_for.startswith("emulated"):
+        device = device or asked_for
     task = _task(suites, tests, sizes, quick=quick, budget=budget, device=device)
     task = task.model_copy(update={"at_once": all_at_once, "timeout_s": timeout})
     wish = Wish(task=task, repeats=repeat, stagger_s=stagger)
@@ -137,7 +158,7 @@ def bench(
     without = counted(collected.attempts, "attempt")
     rest = f"{without} left no run" if collected.attempts else "every node produced a run"
     say(f"{counted(collected.runs, 'run')} in {folder}; {rest}")
-    raise typer.Exit(_verdict(folder, collected))
+    raise typer.Exit(_verdict(folder, collected, own))
 
 
 def _task(
@@ -176,14 +197,14 @@ def _new_folder() -> Path:
     return place_of_runs().parent / "fleets" / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
 
 
-def _verdict(folder: Path, collected: "Collected") -> ExitCode:
+def _verdict(folder: Path, collected: "Collected", own: "GpuValues | None") -> ExitCode:
     """Check the folder, and print the verdict."""
     from isthmus.fleet.check import check_fleet
     from isthmus.fleet.measured import read_fleet
     from isthmus.report.answers.fleet import fleet_text
     from isthmus.run.folder import files_of
 
-    health = check_fleet(read_fleet(files_of(folder)))
+    health = check_fleet(read_fleet(files_of(folder), own))
     print_data(fleet_text(health, width=columns_of(sys.stdout)))
     if not collected.runs:
         return ExitCode.ERROR

@@ -89,7 +89,8 @@ def report(
         check_pictures()
     names = runs or [LAST]
     files = _files(names, compare=compare)
-    found, is_history = _read(files), _is_folder(names[0])
+    is_history = _is_folder(names[0])
+    found = _read(files, is_history=is_history)
     path = output or Path(f"report-{_name(found)}.{wanted.value}")
     if path != STDOUT:
         check_is_no_run(path, files)
@@ -127,11 +128,19 @@ def _files(names: "Sequence[str]", *, compare: bool) -> list[Path]:
     return _files_of(Path(folders[0])) if folders else list(map(find_run, names))
 
 
-def _read(files: "Sequence[Path]") -> "list[Run]":
+def _read(files: "Sequence[Path]", *, is_history: bool) -> "list[Run]":
+    """Read the runs; of a folder, those that can be read, if there is one."""
     from isthmus.report.document.collecting import check_same_kind
     from isthmus.run.reading import read_run
 
-    found = [read_run(str(file)) for file in files]
+    found = []
+    for number, file in enumerate(files, start=1):
+        try:
+            found.append(read_run(str(file)))
+        except UsageError as error:
+            if not is_history or not (found or number < len(files)):
+                raise
+            say(f"left out: {error}")
     check_same_kind(found)
     return found
 

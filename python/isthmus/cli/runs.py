@@ -105,6 +105,23 @@ def show(
 
 
 @runs.command()
+def expect(run: _RunArgument, *, debug: DebugOption = False) -> None:
+    """
+    Print what a run reached, as expected values.
+
+    They are TOML, for `isthmus fleet check --expect FILE` and `isthmus bench --expect-file FILE`.
+
+    The run should be a whole one of a machine that is known to be well. A value has a test, a range
+    of sizes, what is typical, and by which part of it a healthy machine may be off: edit it freely.
+    """
+    del debug  # its callback has stored it
+    from isthmus.expected.writing import expectations_of, values_text
+    from isthmus.run.reading import read_run
+
+    print_data(values_text(expectations_of(read_run(run))))
+
+
+@runs.command()
 def rm(ids: _IdsArgument, *, debug: DebugOption = False) -> None:
     """Remove stored runs. A run that is being measured is not removed."""
     del debug  # its callback has stored it

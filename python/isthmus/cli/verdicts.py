@@ -18,6 +18,7 @@ from isthmus.run.reading import read_run
 from isthmus.spelling import counted
 
 if TYPE_CHECKING:
+    from isthmus.expected.values import GpuValues
     from isthmus.run.model import Run
 
 
@@ -31,6 +32,7 @@ class Verdicts:
         tolerance: A family that changed by at most this fraction is the same.
         anyway: Compare even with another machine's run.
         expect: Compare with expected values.
+        own: These, instead of the shipped ones.
         plots: The folder for pictures; None to draw nothing.
     """
 
@@ -38,6 +40,7 @@ class Verdicts:
     tolerance: float = 0.0
     anyway: bool = False
     expect: bool = False
+    own: "GpuValues | None" = None
     plots: Path | None = None
 
     def check(self, identity: tuple[str | None, ...], *, emulated: bool) -> None:
@@ -55,7 +58,7 @@ class Verdicts:
         if self.expect:
             from isthmus.expected.judging import refuse_emulated
 
-            refuse_emulated(emulated=emulated)
+            refuse_emulated(self.own, emulated=emulated)
         if self.baseline is None:
             return
         check_kind(self.baseline, emulated=emulated)
@@ -92,7 +95,7 @@ class Verdicts:
             from isthmus.expected.judging import Judgement, judge
             from isthmus.report.answers.expectation import expectation_text
 
-            findings = judge(run)
+            findings = judge(run, self.own)
             texts.append(expectation_text(run, findings, width=width))
             short = any(finding.judgement == Judgement.SHORT for finding in findings)
             codes.append(ExitCode.BELOW_THRESHOLD if short else ExitCode.OK)
@@ -135,6 +138,7 @@ def verdicts_of(
     *,
     anyway: bool,
     expect: bool,
+    own: "GpuValues | None",
     plots: Path | None,
 ) -> Verdicts:
     """
@@ -161,5 +165,6 @@ def verdicts_of(
         tolerance=part,
         anyway=anyway,
         expect=expect,
+        own=own,
         plots=plots,
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from isthmus.errors import UsageError
-from isthmus.expected.values import Value, expected_values
+from isthmus.expected.values import GpuValues, Value, expected_values
 from isthmus.run.model import Run
 from isthmus.run.result import Result, Status
 
@@ -39,39 +39,46 @@ class Finding:
         return (self.result.median or 0.0) / self.value.typical
 
 
-def judge(run: Run) -> list[Finding]:
+def judge(run: Run, own: GpuValues | None = None) -> list[Finding]:
     """
     Compare a run with the values expected of its machine.
+
+    Args:
+        run: The run.
+        own: Values that are used instead of the shipped ones.
 
     Returns:
         A finding for each value for which the run has a result; empty if nothing is known of the
         machine, or no such result was measured.
 
     Raises:
-        UsageError: The run is emulated.
+        UsageError: The run is emulated, and the values are those of real GPUs; or the reverse.
     """
-    refuse_emulated(emulated=run.machine.emulated)
+    refuse_emulated(own, emulated=run.machine.emulated)
     findings = []
-    values = expected_values(run.machine)
+    values = own.values if own else expected_values(run.machine)
     # A run has hundreds of results, of which the values are about few.
     tests = {value.test for value in values}
     known = [result for result in run.results if result.test in tests]
     for value in values:
         results = _results(known, value)
         if results:
-            best = _best(results, value)
-            findings.append(Finding(value=value, result=best, judgement=_judge(best, value)))
+            best = best_of(results, value.unit)
+            judgement = judgement_of((best.median or 0.0) / value.typical, value)
+            findings.append(Finding(value=value, result=best, judgement=judgement))
     return findings
 
 
-def refuse_emulated(*, emulated: bool) -> None:
+def refuse_emulated(own: GpuValues | None, *, emulated: bool) -> None:
     """
     Refuse to compare modelled numbers with real hardware's.
 
     Raises:
-        UsageError: They are modelled.
+        UsageError: Those of the run are modelled and the values aren't, or the reverse.
     """
-    if emulated:
+    if own is not None and own.emulated and not emulated:
+        raise UsageError(f"the values of {own.gpu} are modelled, and the run is a real device's")
+    if emulated and not (own and own.emulated):
         raise UsageError(
             "--expect is for real devices: the emulated device's numbers are modelled",
             hint="leave --expect out, or choose a GPU with --device",
@@ -86,23 +93,24 @@ def _results(results: Sequence[Result], value: Value) -> list[Result]:
         and result.median is not None
         and (result.test, result.metric, result.unit) == (value.test, value.metric, value.unit)
         and value.from_bytes <= result.bytes <= (value.to_bytes or result.bytes)
-        and _plain(result)
+        and is_plain(result)
     ]
 
 
-def _plain(result: Result) -> bool:
+def is_plain(result: Result) -> bool:
     """Whether it was measured in the usual circumstances, as the values were."""
     near = result.cpu_node in {None, "near"}
     return result.cpu_cache == "warm" and result.num_threads == 1 and near and not result.axes
 
 
-def _best(results: Sequence[Result], value: Value) -> Result:
-    best = max if value.unit == "B/s" else min
+def best_of(results: Sequence[Result], unit: str) -> Result:
+    """Give the result with the highest rate, or the shortest time."""
+    best = max if unit == "B/s" else min
     return best(results, key=lambda result: result.median or 0.0)
 
 
-def _judge(result: Result, value: Value) -> Judgement:
-    ratio = (result.median or 0.0) / value.typical
+def judgement_of(ratio: float, value: Value) -> Judgement:
+    """Judge a measured over an expected value."""
     if abs(ratio - 1) <= value.tolerance:
         return Judgement.AS_EXPECTED
     better = (ratio > 1) == (value.unit == "B/s")

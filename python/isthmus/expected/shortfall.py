@@ -51,6 +51,17 @@ def seen_here(machine: Machine) -> dict[str, str]:
     return {part: line for part, line in lines.items() if line}
 
 
+def broken_here(machine: Machine) -> set[str]:
+    """Give what is bad about the link however usual it is; replays only if they come again."""
+    errors = machine.link_errors
+    found = {
+        "link": machine.link.read_under_load and _link(machine),
+        "link errors": errors and (errors.nonfatal or errors.fatal),
+        "replays": errors and errors.replays,
+    }
+    return {part for part, holds in found.items() if holds}
+
+
 def _link(machine: Machine) -> str:
     link = machine.link
     now, most = (link.generation, link.width), (link.generation_max, link.width_max)

@@ -1,4 +1,4 @@
-"""The expected values that are shipped: one TOML file for each GPU, and one for links."""
+"""Expected values: one TOML file for each GPU, shipped or a site's own, and one for links."""
 
 import re
 import tomllib
@@ -6,31 +6,40 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, PositiveFloat, PositiveInt
+from pydantic import Field, PositiveFloat, PositiveInt, ValidationError
 
+from isthmus.errors import UsageError
+from isthmus.files.regular import read_regular
 from isthmus.run.machine import Link, Machine
-from isthmus.run.record import Record
+from isthmus.run.record import Record, first_fault
 
 _LINKS = "links.toml"
+_MAX_BYTES = 1 << 20
 
 
 class Value(Record):
-    """The usual value of one metric of one test, in a range of sizes."""
+    """The usual value of one metric of one test; by default a rate of copies from 64 MiB on."""
 
     test: str
-    metric: str
-    unit: Literal["B/s", "s"]
+    metric: str = "bandwidth"
+    unit: Literal["B/s", "s"] = "B/s"
     typical: PositiveFloat
     tolerance: PositiveFloat = 0.05
     """How far a healthy machine may be off, as a fraction of `typical`."""
-    from_bytes: PositiveInt
+    from_bytes: PositiveInt = 64 << 20
     """The smallest size to which it applies."""
     to_bytes: PositiveInt | None = None
     """The largest; null if there is no upper limit."""
-    kind: Literal["published", "measured by Isthmus", "inferred from the link"]
+    kind: Literal["published", "measured by Isthmus", "inferred from the link"] = "published"
     source: str
+
+    @property
+    def of_the_link(self) -> bool:
+        """Whether it is a rate that the link decides, and not the host's memory."""
+        return self.unit == "B/s" and "pageable" not in self.test
 
 
 class ExpectedLink(Record):
@@ -48,6 +57,8 @@ class GpuValues(Record):
     """Words of the product name, each of which means this GPU."""
     link: ExpectedLink | None = None
     """Null if it isn't PCIe."""
+    emulated: bool = False
+    """Whether the values are modelled."""
     values: list[Value] = Field(alias="value")
 
     def fits(self, name: str) -> bool:
@@ -75,6 +86,29 @@ class LinkValues(Record):
 def all_gpus() -> list[GpuValues]:
     """Read every GPU's file."""
     return [GpuValues.model_validate(tomllib.loads(file.read_text("utf-8"))) for file in _files()]
+
+
+def named_values(name: str) -> GpuValues:
+    """
+    Give the values of a GPU that has a file here, by its name, or those of a site's own file.
+
+    Raises:
+        UsageError: There is no such GPU or file, or the file isn't one of expected values.
+    """
+    known = {gpu.gpu.casefold(): gpu for gpu in all_gpus()}
+    if name.casefold() in known:
+        return known[name.casefold()]
+    try:
+        text = read_regular(Path(name), max_bytes=_MAX_BYTES).decode("utf-8")
+        return GpuValues.model_validate(tomllib.loads(text))
+    except OSError as cause:
+        raise UsageError(
+            f"can't read {name}: {cause.strerror or cause}",
+            hint=f"name a file of `isthmus runs expect`, or one of {', '.join(known).upper()}",
+        ) from cause
+    except ValueError as cause:
+        fault = first_fault(cause) if isinstance(cause, ValidationError) else f"not TOML: {cause}"
+        raise UsageError(f"{name} has no expected values: {fault}") from None
 
 
 @cache

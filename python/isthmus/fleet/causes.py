@@ -13,6 +13,7 @@ from isthmus.compare.families import Family
 from isthmus.doctor.check import Check, Status
 from isthmus.expected.shortfall import seen_here
 from isthmus.fleet.classes import MachineClass
+from isthmus.fleet.clocks import TIME_OF_DAY
 from isthmus.fleet.measured import Gpu
 
 # What identifies a machine, is another for each GPU of a node, or is in `seen_here` already.
@@ -32,7 +33,17 @@ _ORDER = (
 _OF_THE_CPU = {"huge pages", "cores", "CPUs"}
 _OF_THE_LINK = {"link", "slot", "link errors", "iommu"}
 # What is no fault of a GPU's data path, however different it is.
-_OF_NO_COPY = {"memlock", "profile", "windows", "memory", "cpu", "driver symbols", "gpus", "clock"}
+_OF_NO_COPY = {
+    "memlock",
+    "profile",
+    "windows",
+    "memory",
+    "cpu",
+    "driver symbols",
+    "gpus",
+    "clock",
+    TIME_OF_DAY,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +114,7 @@ class Causes:
         return [
             Cause(part=part, text=text, shown=True)
             for part, text in seen_here(gpu.machine).items()
-            if alone or self._usual_parts[part] <= half
+            if alone or part in gpu.faults or self._usual_parts[part] <= half
         ]
 
     def _diagnosed(self, gpu: Gpu) -> list[Cause]:

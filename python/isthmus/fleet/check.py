@@ -1,19 +1,31 @@
 """Checks a fleet: who is dead, wrong or slow, and why."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Sequence
+from math import log1p
 
 from isthmus.compare.comparison import DEFAULT_TOLERANCE
+from isthmus.compare.families import Family
+from isthmus.compare.judging import in_unit
 from isthmus.doctor.check import Status
 from isthmus.fleet.causes import Cause, Causes, text_of
 from isthmus.fleet.classes import MachineClass, classes_of
+from isthmus.fleet.clocks import TIME_OF_DAY, TOLERATED
 from isthmus.fleet.health import Health, Patient, Verdict
 from isthmus.fleet.measured import Fleet, Gpu
-from isthmus.fleet.standing import FEWEST, Standing, standings
+from isthmus.fleet.standing import AGAINST_ALONE, FEWEST, Standing, standings
 from isthmus.spelling import counted
 from isthmus.suggest import one_line
 
 _MOST_FAMILIES = 3
+# Of the expected rate of a link: less isn't reached by any healthy one.
+_FAR_BELOW = 0.7
+_WRONG_BYTES = re.compile("verification failed|arrived")
+_BROKEN = {
+    "link": "the link is below its maximum under load",
+    "link errors": "the link has errors again and again",
+}
 _BY_EYE = "what differs isn't in its facts: look for what shares its host, switch or power"
 
 
@@ -34,15 +46,24 @@ def check_fleet(
     gpus = list(fleet.gpus.values())
     classes = classes_of(gpus)
     stands = standings([one.gpus for one in classes], fleet.families, tolerance)
-    shared = _shared(gpus)
     patients = _dead(fleet, expected)
     notes = []
     for one in classes:
         view = _ClassView(one, fleet)
+        losses = {
+            standing.family.name: standing
+            for gpu in one.gpus
+            for standing in stands.get(id(gpu), [])
+            if standing.family.name.endswith(AGAINST_ALONE)
+        }
+        notes += [
+            f"{one.name}: {family}: {_amount(standing.family, standing.usual)}"
+            for family, standing in losses.items()
+            if standing.usual > log1p(tolerance)
+        ]
         notes += view.notes()
         for gpu in one.gpus:
-            sharing = shared.get(gpu.uuid, ())
-            patients.append(view.patient(gpu, stands.get(id(gpu), []), sharing))
+            patients.append(view.patient(gpu, stands.get(id(gpu), [])))
     patients.sort(key=_severity)
     return Health(
         patients=patients,
@@ -80,39 +101,12 @@ def _dead(fleet: Fleet, expected: Collection[str]) -> list[Patient]:
         found.append(
             Patient(
                 node=node,
-                uuid=None,
-                ordinal=None,
-                class_name=None,
                 verdict=Verdict.DEAD,
                 findings=tuple(reasons) or (f"no run{words} came from it",),
                 causes=tuple(problems),
-                standings=(),
-                num_runs=0,
-                emulated=None,
             )
         )
     return found
-
-
-def _shared(gpus: Sequence[Gpu]) -> dict[str, tuple[str, ...]]:
-    """Give the real GPUs that two nodes measured at the same time, with these nodes."""
-    by_uuid: dict[str, list[Gpu]] = {}
-    for gpu in gpus:
-        if not gpu.machine.emulated:
-            by_uuid.setdefault(gpu.uuid, []).append(gpu)
-    return {
-        uuid: tuple(sorted(gpu.node for gpu in own))
-        for uuid, own in by_uuid.items()
-        if any(_overlap(one, other) for one in own for other in own if one is not other)
-    }
-
-
-def _overlap(one: Gpu, other: Gpu) -> bool:
-    return any(
-        begun < other_ended and other_begun < ended
-        for begun, ended in one.times
-        for other_begun, other_ended in other.times
-    )
 
 
 class _ClassView:
@@ -124,9 +118,9 @@ class _ClassView:
         self._half = len(one.gpus) / 2
         self._errors = Counter(failed for gpu in one.gpus for failed in gpu.errors)
         self._waived = Counter(test for gpu in one.gpus for test in gpu.waived)
-        self._short = Counter(test for gpu in one.gpus for test in gpu.short)
+        self._short = Counter(value.test for gpu in one.gpus for value in gpu.short)
 
-    def patient(self, gpu: Gpu, stands: Sequence[Standing], sharing: Sequence[str]) -> Patient:
+    def patient(self, gpu: Gpu, stands: Sequence[Standing]) -> Patient:
         """Give the verdict on one GPU of the class."""
         causes = self._causes.of(gpu)
         slow = [standing for standing in stands if standing.slow]
@@ -134,18 +128,23 @@ class _ClassView:
         causes.sort(key=lambda cause: not any(map(cause.explains, families)))
         certain = [one for one in slow if _certain(one, causes)]
         unsure = [one for one in slow if one not in certain]
+        broken = self._absolute(gpu)
+        bad = certain or broken
         found = {
             Verdict.WRONG: self._failures(gpu),
-            Verdict.SLOW: _slow(certain, unsure),
+            Verdict.SLOW: [*_slow(certain, unsure), *broken],
             Verdict.DOUBTFUL: [
-                *([] if certain else _unsure(unsure)),
-                *([] if certain else _unlike(causes)),
-                *self._doubts(gpu, sharing, judged=bool(stands)),
+                *([] if bad else [*_unsure(unsure), *_unlike(causes)]),
+                *self._doubts(gpu),
             ],
+            Verdict.UNJUDGED: []
+            if stands or (self._fleet.expects(gpu) and gpu.ratios)
+            else [self._too_few],
         }
         verdict = next((one for one, findings in found.items() if findings), Verdict.OK)
         if verdict == Verdict.SLOW and not causes:
-            causes = [Cause(part="unknown", text=_BY_EYE, shown=False)]
+            part = "emulated profile" if gpu.machine.emulated else "unknown"
+            causes = [Cause(part=part, text=gpu.facts.get(part, _BY_EYE), shown=False)]
         return Patient(
             node=gpu.node,
             uuid=gpu.uuid,
@@ -157,6 +156,8 @@ class _ClassView:
             standings=tuple(stands),
             num_runs=len(gpu.costs),
             emulated=gpu.machine.emulated,
+            measured_at=gpu.measured_at,
+            rates=gpu.rates,
         )
 
     def notes(self) -> list[str]:
@@ -176,8 +177,12 @@ class _ClassView:
         ]
 
     def _failures(self, gpu: Gpu) -> list[str]:
-        """Give errors that most of the class don't have; alone in its class, a GPU has its own."""
-        own = [failed for failed in gpu.errors if self._is_own(self._errors[failed])]
+        """Give errors that most of the class don't have, and wrong bytes."""
+        own = [
+            failed
+            for failed in gpu.errors
+            if self._is_own(self._errors[failed]) or _WRONG_BYTES.search(failed[1])
+        ]
         by_message: dict[str, list[str]] = {}
         for test, message in own:
             by_message.setdefault(message, []).append(test)
@@ -187,32 +192,48 @@ class _ClassView:
             for message, tests in by_message.items()
         ]
 
-    def _doubts(self, gpu: Gpu, sharing: Sequence[str], *, judged: bool) -> list[str]:
+    def _absolute(self, gpu: Gpu) -> list[str]:
+        """Give what is bad however usual it is: a broken link, and rates far below the expected."""
+        lines = [_BROKEN[part] for part in sorted(gpu.faults)]
+        gate = self._fleet.expects(gpu)
+        far = [
+            f"{value.test} {_percent(ratio)}"
+            for value, ratio in gpu.short.items()
+            if gate or (value.of_the_link and ratio < _FAR_BELOW)
+        ]
+        return lines + ([f"of the expected value: {', '.join(far)}"] if far else [])
+
+    @property
+    def _too_few(self) -> str:
+        number = counted(len(self._class.gpus), "GPU")
+        return f"{number} of its class, and {FEWEST} are needed"
+
+    def _doubts(self, gpu: Gpu) -> list[str]:
         attempts = self._fleet.attempts.get(gpu.node, ())
         lost = Counter(f"{one.outcome}: {one.reason}" for one in attempts)
         lost.update(self._fleet.lost.get(gpu.node, ()))
         lines = [f"{counted(number, 'attempt')} left no run: {why}" for why, number in lost.items()]
-        if sharing:
-            lines.append(f"one GPU was measured as {' and '.join(sharing)} at the same time")
-        lines += self._unlike_others(gpu)
-        if not judged:
-            number = len(self._class.gpus)
-            of_class = f"{counted(number, 'GPU')} of its class"
-            lines.append(f"not judged: {of_class}, and {FEWEST} are needed")
-        return lines
+        if gpu.claims:
+            claims = " and ".join(sorted({gpu.node, *gpu.claims}))
+            lines.append(f"one GPU was measured as {claims} at the same time")
+        checks = self._fleet.checks.get(gpu.node, ())
+        clock = [check.finding for check in checks if check.name == TIME_OF_DAY]
+        ahead = gpu.measured_at - self._fleet.now
+        if ahead > TOLERATED and not clock:
+            clock = [f"its clock is {ahead.total_seconds():.0f} s or more ahead of this machine's"]
+        if self._fleet.expects(gpu) and not gpu.ratios:
+            lines.append("nothing was measured that --expect has a value for")
+        return lines + clock + self._waived_alone(gpu)
 
-    def _unlike_others(self, gpu: Gpu) -> list[str]:
+    def _waived_alone(self, gpu: Gpu) -> list[str]:
         waived: dict[str, str] = {}
         for test, reason in gpu.waived.items():
             if len(self._class.gpus) > 1 and self._waived[test] <= self._half:
                 waived.setdefault(reason, test)
-        lines = [
+        return [
             f"waived here and not in most of its class: {test}: {one_line(reason)}"
             for reason, test in waived.items()
         ]
-        own = [test for test in gpu.short if self._is_own(self._short[test])]
-        short = {test: _percent(gpu.short[test]) for test in own}
-        return lines + [f"{test} is {part} of its expected value" for test, part in short.items()]
 
     def _is_own(self, count: int) -> bool:
         """Whether something that so many GPUs have isn't that of the class."""
@@ -248,13 +269,17 @@ def _unsure(stands: Sequence[Standing]) -> list[str]:
 
 
 def _sentence(standing: Standing) -> str:
-    family, change = standing.family, standing.change
-    amount = _percent(-change) + " less bandwidth"
-    if family.unit == "s":
-        amount = _percent(change) + " more time"
     number = standing.num_repeats
     repeats = f", in {standing.num_slow} of {number} processes" if number > 1 else ""
-    return f"{family.name}: {amount} than its class{repeats}"
+    amount = _amount(standing.family, standing.shift)
+    return f"{standing.family.name}: {amount} than its class{repeats}"
+
+
+def _amount(family: Family, shift: float) -> str:
+    change = in_unit(shift, family.unit)
+    if family.unit == "s":
+        return f"{_percent(change)} more time"
+    return f"{_percent(-change)} less bandwidth"
 
 
 def _percent(part: float) -> str:

@@ -4,8 +4,10 @@ from datetime import datetime, timedelta
 
 from isthmus.run.model import Run
 
-# A clock that NTP keeps is better by far.
-_TOLERATED = timedelta(seconds=60)
+TOLERATED = timedelta(seconds=60)
+"""A clock that NTP keeps is better by far."""
+TIME_OF_DAY = "time of day"
+"""The check of a node's diagnosis that says so."""
 
 
 def difference(run: Run, asked_at: datetime, answered_at: datetime) -> timedelta:
@@ -25,6 +27,6 @@ def difference(run: Run, asked_at: datetime, answered_at: datetime) -> timedelta
     """
     ahead = run.run.finished_at - answered_at
     behind = asked_at - run.run.started_at
-    if ahead > _TOLERATED:
+    if ahead > TOLERATED:
         return ahead
-    return -behind if behind > _TOLERATED else timedelta()
+    return -behind if behind > TOLERATED else timedelta()

@@ -15,13 +15,13 @@ from typing import Protocol
 
 from pydantic import ValidationError
 
-from isthmus.doctor.check import Diagnosis
+from isthmus.doctor.check import Check, Diagnosis, Status
 from isthmus.errors import UsageError
 from isthmus.files.folder import make_folder
 from isthmus.files.whole import whole_file, write_whole
 from isthmus.fleet.asking import words_of
 from isthmus.fleet.attempt import Attempt, Outcome
-from isthmus.fleet.clocks import difference
+from isthmus.fleet.clocks import TIME_OF_DAY, difference
 from isthmus.fleet.task import Answer, Answers, Task
 from isthmus.json_text import json_text
 from isthmus.run.folder import FileKind
@@ -127,6 +127,7 @@ class Collector:
     _waiting: dict[str, deque[Task]] = field(default_factory=dict)
     _collected: Collected = field(default_factory=Collected)
     _odd_clocks: set[str] = field(default_factory=set)
+    _diagnoses: dict[str, Diagnosis] = field(default_factory=dict)
 
     def collect(self) -> Collected:
         """
@@ -180,7 +181,9 @@ class Collector:
 
     def _tasks(self, node: str, devices: list[str]) -> list[Task]:
         wished = self.wish.task
-        groups = [devices] if wished.at_once else [[device] for device in devices]
+        groups = [[device] for device in devices]
+        if wished.at_once and len(devices) > 1:
+            groups.append(devices)
         # Only the first waits: the others come after it.
         delay_s = self.wish.stagger_s * list(self._waiting).index(node)
         return [
@@ -202,11 +205,15 @@ class Collector:
             # A GPU that can't be diagnosed may be measured.
             self.say(f"{node}: no diagnosis: {one_line(first_fault(cause))}")
             return None
+        self._diagnoses[node] = found
+        self._write(node, found)
+        return found
+
+    def _write(self, node: str, found: Diagnosis) -> None:
         path = self._place(node, FileKind.DIAGNOSIS.value)
         # It can be had again: no crash of this machine is worth a write to disk for each node.
         with whole_file(path, durable=False, follow_link=False) as file:
             file.write(json_text(found.model_dump(mode="json")).encode())
-        return found
 
     def _place(self, node: str, name: str) -> Path:
         return make_folder(self.folder / node, follow_link=False) / name
@@ -255,7 +262,11 @@ class Collector:
             self._odd_clocks.add(node)
             which = "ahead of" if ahead > timedelta() else "behind"
             seconds = abs(ahead).total_seconds()
-            self.say(f"{node}: its clock is {seconds:.0f} s or more {which} this machine's")
+            said = f"its clock is {seconds:.0f} s or more {which} this machine's"
+            self.say(f"{node}: {said}")
+            known = self._diagnoses.get(node, Diagnosis(emulated=False, checks=[]))
+            check = Check(name=TIME_OF_DAY, status=Status.NOTE, finding=said)
+            self._write(node, known.model_copy(update={"checks": [*known.checks, check]}))
 
     def _give_up_late(self) -> None:
         now = self.clock()

@@ -1,7 +1,8 @@
 """How a fleet is: a verdict for each GPU, and for each node that has none."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
 
@@ -15,11 +16,13 @@ class Verdict(StrEnum):
     DEAD = "dead"
     """No run came from it."""
     WRONG = "wrong"
-    """Results ended in errors that most of its class don't have."""
+    """Results ended in errors that most of its class don't have, or wrong bytes arrived."""
     SLOW = "slow"
-    """A family of results is slower than in its class: repeatedly, or for a reason it shows."""
+    """Slower than its class, repeatedly or for a reason it shows; or its link is broken."""
     DOUBTFUL = "doubtful"
     """Worth a look: not shown to be bad."""
+    UNJUDGED = "not judged"
+    """Nothing was found, and its class is too small to say that it is as fast as it should be."""
     OK = "ok"
 
     @property
@@ -44,18 +47,22 @@ class Patient:
         standings: Every family of it that was judged, the slowest first.
         num_runs: How many runs came from it.
         emulated: Whether its numbers are modelled; None for a dead node.
+        measured_at: When its latest run ended, by its own clock; None for a dead node.
+        rates: The best rate of each test in that run, in B/s.
     """
 
     node: str
-    uuid: str | None
-    ordinal: int | None
-    class_name: str | None
+    uuid: str | None = None
+    ordinal: int | None = None
+    class_name: str | None = None
     verdict: Verdict
     findings: tuple[str, ...]
     causes: tuple[Cause, ...]
-    standings: tuple[Standing, ...]
-    num_runs: int
-    emulated: bool | None
+    standings: tuple[Standing, ...] = ()
+    num_runs: int = 0
+    emulated: bool | None = None
+    measured_at: datetime | None = None
+    rates: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

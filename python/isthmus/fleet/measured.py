@@ -1,10 +1,13 @@
 """What a folder of runs says about each GPU: its costs in every process, facts, and failures."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
+from math import exp
 from operator import attrgetter
 from pathlib import Path
+from statistics import median
 
 from pydantic import ValidationError
 
@@ -13,8 +16,10 @@ from isthmus.compare.levels import Costs, costs_of
 from isthmus.compare.machines import facts_of
 from isthmus.compare.subject import Subject, subject_of
 from isthmus.doctor.check import Check, Diagnosis
-from isthmus.errors import Error
-from isthmus.expected.judging import Judgement, judge
+from isthmus.errors import Error, UsageError
+from isthmus.expected.judging import Judgement, judge, judgement_of
+from isthmus.expected.shortfall import broken_here
+from isthmus.expected.values import GpuValues, Value
 from isthmus.files.regular import read_regular
 from isthmus.fleet.attempt import Attempt, read_attempt
 from isthmus.run.folder import FileKind, NodeFile, Unreadable, read_runs
@@ -25,6 +30,8 @@ from isthmus.run.record import first_fault
 from isthmus.run.result import Result, Status
 
 _MAX_BYTES = 16 << 20
+# exp() of more overflows.
+_MOST_LOG = 700.0
 # What decides, with some more, about a result's subject and family.
 _KIND = attrgetter(
     *("test", "suite", "metric", "bytes", "unit", "source", "target", "direction", "clock"),
@@ -48,8 +55,11 @@ class Gpu:
         errors: How many results of a test ended in an error, by test and message.
         waived: The reason for which a test was waived and gave no other result, by test.
         passed: The tests that gave results.
-        short: Results that are below their expected values, as fractions of them, by test.
+        ratios: Measured over expected values, by the place of their run.
+        broken: In how many runs the link was broken, by `broken_here`.
         times: When each run began and ended.
+        at_once: The runs, by their place, beside which another GPU of the node was measured.
+        claims: The nodes that measured a GPU of this UUID at the same time.
     """
 
     node: str
@@ -60,8 +70,46 @@ class Gpu:
     errors: dict[tuple[str, str], int] = field(default_factory=dict)
     waived: dict[str, str] = field(default_factory=dict)
     passed: set[str] = field(default_factory=set)
-    short: dict[str, float] = field(default_factory=dict)
+    ratios: dict[Value, dict[int, float]] = field(default_factory=dict)
+    broken: Counter[str] = field(default_factory=Counter)
     times: list[tuple[datetime, datetime]] = field(default_factory=list)
+    at_once: set[int] = field(default_factory=set)
+    claims: set[str] = field(default_factory=set)
+
+    @property
+    def measured_at(self) -> datetime:
+        """When the latest run ended."""
+        return max(ended for _, ended in self.times)
+
+    @property
+    def rates(self) -> dict[str, float]:
+        """The best rate of each test in the latest run, in B/s."""
+        _, latest = max(zip(self.times, self.costs, strict=True), key=lambda one: one[0])
+        found: dict[str, float] = {}
+        for subject, costs in latest.items():
+            known = [exp(-cost) for cost in costs if cost is not None and -cost < _MOST_LOG]
+            if subject.unit == "B/s" and known:
+                found[subject.test] = max(found.get(subject.test, 0.0), median(known))
+        return found
+
+    @property
+    def faults(self) -> set[str]:
+        """What is broken about the link by most of its runs: parts of `seen_here`."""
+        # A packet is sent again now and then: in two runs that is no chance.
+        least = {"replays": 1.0}
+        half = len(self.times) / 2
+        found = {part for part, runs in self.broken.items() if runs > max(half, least.get(part, 0))}
+        return {"link errors" if part == "replays" else part for part in found}
+
+    @property
+    def short(self) -> dict[Value, float]:
+        """What is below its expected value, with the fraction: the median of its own runs alone."""
+        found = {}
+        for value, by_run in self.ratios.items():
+            alone = [ratio for number, ratio in by_run.items() if number not in self.at_once]
+            if alone and judgement_of(median(alone), value) == Judgement.SHORT:
+                found[value] = median(alone)
+        return found
 
 
 @dataclass(kw_only=True)
@@ -70,6 +118,8 @@ class Fleet:
     What a folder holds.
 
     Attributes:
+        own: Values that are expected of its GPUs instead of the shipped ones.
+        now: The time: no run can have ended later.
         gpus: Every GPU that was measured, by its key.
         families: The family of each subject that is judged.
         attempts: What has left no run, by node.
@@ -79,6 +129,8 @@ class Fleet:
         num_runs: How many runs were read.
     """
 
+    own: GpuValues | None = None
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
     gpus: dict[Key, Gpu] = field(default_factory=dict)
     families: dict[Subject, Family] = field(default_factory=dict)
     attempts: dict[str, list[Attempt]] = field(default_factory=dict)
@@ -86,6 +138,7 @@ class Fleet:
     unread: list[str] = field(default_factory=list)
     lost: dict[str, list[str]] = field(default_factory=dict)
     num_runs: int = 0
+    _beside: dict[str, dict[Key, Gpu]] = field(default_factory=dict)
     _known: dict[tuple[object, ...], tuple[Subject, Family] | None] = field(default_factory=dict)
 
     @property
@@ -111,11 +164,36 @@ class Fleet:
             self.gpus[key] = gpu
         elif run.run.started_at >= max(begun for begun, _ in gpu.times):
             gpu.machine, gpu.facts = machine, facts_of(run)
-        gpu.times.append((run.run.started_at, run.run.finished_at))
+        self._add_time(gpu, (run.run.started_at, run.run.finished_at))
         self._add_results(gpu, run)
-        if not machine.emulated:
-            _add_expected(gpu, run)
+        gpu.broken.update(() if machine.emulated else broken_here(machine))
+        if self.expects(gpu) or not machine.emulated:
+            for one in judge(run, self.own if self.expects(gpu) else None):
+                gpu.ratios.setdefault(one.value, {})[len(gpu.times) - 1] = one.ratio
         self.num_runs += 1
+
+    def expects(self, gpu: Gpu) -> bool:
+        """Whether the values of one's own are those of this GPU."""
+        return self.own is not None and self.own.fits(gpu.machine.device.name)
+
+    def _add_time(self, gpu: Gpu, time: tuple[datetime, datetime]) -> None:
+        """Keep when a run was made, and beside which runs of its node, or of its UUID elsewhere."""
+        # All emulated devices have one UUID.
+        names = (gpu.node,) if gpu.machine.emulated else (gpu.node, gpu.uuid)
+        beside = [self._beside.setdefault(name, {}) for name in names]
+        for other in (beside[0] | beside[-1]).values():
+            for number, (begun, ended) in enumerate(other.times):
+                if other is gpu or ended <= time[0] or time[1] <= begun:
+                    continue
+                if other.node == gpu.node:
+                    gpu.at_once.add(len(gpu.times))
+                    other.at_once.add(number)
+                else:
+                    gpu.claims.add(other.node)
+                    other.claims.add(gpu.node)
+        for known in beside:
+            known[gpu.node, gpu.uuid] = gpu
+        gpu.times.append(time)
 
     def _add_results(self, gpu: Gpu, run: Run) -> None:
         costs: dict[Subject, Costs] = {}
@@ -146,14 +224,18 @@ class Fleet:
         return self._known[key]
 
 
-def read_fleet(files: Sequence[NodeFile]) -> Fleet:
+def read_fleet(files: Sequence[NodeFile], own: GpuValues | None = None) -> Fleet:
     """
     Read all that a folder has about its nodes. What can't be read is named in the answer.
 
     Args:
         files: The files, by `files_of`.
+        own: Values that are expected of its GPUs instead of the shipped ones.
+
+    Raises:
+        UsageError: No GPU is one of these, or modelled values meet real GPUs.
     """
-    fleet = Fleet()
+    fleet = Fleet(own=own)
     with rare_collection():
         for found in read_runs(files):
             if isinstance(found, Unreadable):
@@ -163,6 +245,9 @@ def read_fleet(files: Sequence[NodeFile]) -> Fleet:
             else:
                 file, run = found
                 fleet.add(file.node, run)
+    if own and fleet.gpus and not any(map(fleet.expects, fleet.gpus.values())):
+        other = ", ".join(sorted({gpu.machine.device.name for gpu in fleet.gpus.values()}))
+        raise UsageError(f"the values are for {own.gpu}, and no GPU is one: there is {other}")
     for file in files:
         try:
             if file.kind == FileKind.ATTEMPT:
@@ -190,10 +275,3 @@ def _why(path: Path, error: Exception) -> str:
 def _is_refused(result: Result) -> bool:
     """Whether a result is waived for what its machine is, and not for lack of time."""
     return result.status == Status.WAIVED and not result.ran_out_of_time
-
-
-def _add_expected(gpu: Gpu, run: Run) -> None:
-    for finding in judge(run):
-        test = finding.value.test
-        if finding.judgement == Judgement.SHORT:
-            gpu.short[test] = min(finding.ratio, gpu.short.get(test, finding.ratio))

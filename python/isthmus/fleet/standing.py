@@ -4,9 +4,11 @@ How each GPU stands in its class: families of results, judged as `isthmus compar
 The method and what it was measured with: docs/adr/0017-judging-fleets.md.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import accumulate
 from math import exp, log1p, sqrt
 from statistics import median
 
@@ -30,6 +32,14 @@ _STATED_FREEDOM = 2.0
 _MOST_FREEDOM = 10.0
 # exp() of more overflows: a run can have any number.
 _LARGEST = 700.0
+TOGETHER = Family(name="all families together", unit="s", clock="device")
+"""The evidence of all families: a small loss in each of them is seen here first."""
+_FEWEST_TOGETHER = 3
+# A GPU that isn't like its class has lost more than the tolerance with this certainty.
+_CERTAIN = 0.05
+_AT_ONCE = ", all GPUs at once"
+AGAINST_ALONE = f"{_AT_ONCE} against one alone"
+"""Ends the name of a family whose level is what a GPU loses while the others copy."""
 
 Levels = tuple[tuple[datetime, float], ...]
 """The level of each process, with the time at which its run began."""
@@ -47,7 +57,8 @@ class Standing:
         num_repeats: How many processes measured it.
         num_slow: In how many of them it was slower than the tolerance, and by half of `shift`.
         tail: The probability of such a shift if the GPU lost no more than the tolerance.
-        history: The shift of each process, with the time at which its run began.
+        usual: The class's median level.
+        tolerated: The probability of a shift of no more than the tolerance, for `TOGETHER`.
         slow: Whether it is called slow.
     """
 
@@ -57,7 +68,8 @@ class Standing:
     num_repeats: int
     num_slow: int
     tail: float
-    history: Levels
+    usual: float
+    tolerated: float = 0.0
     slow: bool = False
 
     @property
@@ -89,16 +101,27 @@ def standings(
     for gpus in classes:
         if len(gpus) < FEWEST:
             continue
-        for family, levels in _levels(gpus, families).items():
-            for index, standing in _in_class(family, levels, tolerance).items():
-                found[id(gpus[index]), family] = standing
-    slow = holm({key: standing.tail for key, standing in found.items()})
-    by_gpu: dict[int, list[Standing]] = {}
+        spreads: list[_Spread] = []
+        levels = _levels(gpus, families)
+        for family, by_gpu in levels.items():
+            spread = _spread(family, by_gpu)
+            if spread is not None:
+                spreads.append(spread)
+                for index, standing in spread.standings(by_gpu, tolerance).items():
+                    found[id(gpus[index]), family] = standing
+        for index, standing in _together(spreads, levels, tolerance).items():
+            found[id(gpus[index]), TOGETHER] = standing
+    # Half of the false alarms are allowed to the families, and half to all of them together.
+    tails = {key: 2 * standing.tail for key, standing in found.items()}
+    together = {key: tail for key, tail in tails.items() if key[1] == TOGETHER}
+    slow = holm({key: tail for key, tail in tails.items() if key not in together})
+    slow |= {key for key in holm(together) if found[key].tolerated <= _CERTAIN}
+    ordered: dict[int, list[Standing]] = {}
     for key, standing in found.items():
-        by_gpu.setdefault(key[0], []).append(replace(standing, slow=key in slow))
-    for own in by_gpu.values():
-        own.sort(key=lambda one: (not one.slow, -one.shift))
-    return by_gpu
+        ordered.setdefault(key[0], []).append(replace(standing, slow=key in slow))
+    for own in ordered.values():
+        own.sort(key=lambda one: (not one.slow, one.family == TOGETHER, -one.shift))
+    return ordered
 
 
 def _levels(
@@ -114,7 +137,8 @@ def _levels(
     found: dict[Family, dict[int, Levels]] = {}
     for index, gpu in enumerate(gpus):
         own: dict[Family, list[tuple[datetime, float]]] = {}
-        for costs, (begun, _) in zip(gpu.costs, gpu.times, strict=True):
+        for number, (costs, (begun, _)) in enumerate(zip(gpu.costs, gpu.times, strict=True)):
+            ending = _AT_ONCE if number in gpu.at_once else ""
             by_process: dict[tuple[Family, int], list[float]] = {}
             for subject, values in costs.items():
                 centre = centres.get(subject)
@@ -125,10 +149,26 @@ def _levels(
                         key = (families[subject], process)
                         by_process.setdefault(key, []).append(value - centre)
             for (family, _), differences in by_process.items():
-                own.setdefault(family, []).append((begun, median(differences)))
+                named = replace(family, name=family.name + ending)
+                own.setdefault(named, []).append((begun, median(differences)))
         for family, levels in own.items():
             found.setdefault(family, {})[index] = tuple(levels)
+            loss = _loss(family, own)
+            if loss is not None:
+                found.setdefault(loss[0], {})[index] = loss[1]
     return found
+
+
+def _loss(
+    family: Family, own: Mapping[Family, Sequence[tuple[datetime, float]]]
+) -> tuple[Family, Levels] | None:
+    """Give what a GPU loses in a family when all GPUs of its node copy at once."""
+    at_once = own.get(replace(family, name=family.name + _AT_ONCE))
+    if not at_once:
+        return None
+    alone = median(level for _, level in own[family])
+    named = replace(family, name=family.name + AGAINST_ALONE)
+    return named, tuple((begun, level - alone) for begun, level in at_once)
 
 
 def _centres(gpus: Sequence[Gpu]) -> dict[Subject, float]:
@@ -150,45 +190,94 @@ def _known(costs: Costs) -> list[float]:
     return [cost for cost in costs if cost is not None]
 
 
-def _in_class(
-    family: Family, levels: Mapping[int, Levels], tolerance: float
-) -> dict[int, Standing]:
-    if len(levels) < FEWEST:
-        return {}
-    middles = {index: median(level for _, level in own) for index, own in levels.items()}
-    centre = median(middles.values())
-    usual_repeats = median(len(own) for own in levels.values())
-    spread = _Spread.of(family, [middle - centre for middle in middles.values()], usual_repeats)
-    found = {}
-    for index, own in levels.items():
-        error = spread.deviation * sqrt(max(1.0, usual_repeats / len(own)))
-        shift = middles[index] - centre
-        found[index] = Standing(
-            family=family,
-            shift=shift,
-            error=error,
-            num_repeats=len(own),
-            num_slow=sum(level - centre > max(log1p(tolerance), shift / 2) for _, level in own),
-            tail=upper_tail((shift - log1p(tolerance)) / error, spread.freedom),
-            history=tuple((begun, level - centre) for begun, level in own),
-        )
-    return found
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Spread:
-    """How much equal GPUs differ: standard deviation, and its degrees of freedom."""
+    """How much equal GPUs differ in a family: standard deviation, and its degrees of freedom."""
 
+    family: Family
+    known: float
+    """The variance that is stated for this family."""
+    centre: float
+    repeats: float
     deviation: float
     freedom: float
 
-    @staticmethod
-    def of(family: Family, differences: Sequence[float], repeats: float = 1) -> "_Spread":
+    def standings(self, levels: Mapping[int, Levels], tolerance: float) -> dict[int, Standing]:
+        return {index: self._standing(own, log1p(tolerance)) for index, own in levels.items()}
+
+    def _standing(self, own: Levels, tolerated: float) -> Standing:
+        error = self.deviation * sqrt(max(1.0, self.repeats / len(own)))
+        shift = median(level for _, level in own) - self.centre
+        beyond = upper_tail((shift - tolerated) / error, self.freedom)
+        together = self.family == TOGETHER
+        return Standing(
+            family=self.family,
+            shift=shift,
+            error=error,
+            num_repeats=len(own),
+            num_slow=sum(level - self.centre > max(tolerated, shift / 2) for _, level in own),
+            tail=upper_tail(shift / error, self.freedom) if together else beyond,
+            usual=self.centre,
+            tolerated=beyond,
+        )
+
+
+def _spread(
+    family: Family, levels: Mapping[int, Levels], known: float | None = None
+) -> _Spread | None:
+    """Measure how much a class differs in a family; None if too few of it have it."""
+    if len(levels) < FEWEST:
+        return None
+    middles = [median(level for _, level in own) for own in levels.values()]
+    repeats = median(map(len, levels.values()))
+    if known is None:
         stated = STATED["staged" if family.staged else family.clock]
-        measured = _FROM_MAD * median(map(abs, differences))
-        freedom = _EFFICIENCY * (len(differences) - 1)
         # As between runs in `compare`: what repeats of one run can't show is added.
         known = stated.processes**2 / repeats + stated.runs**2
-        squared = (_STATED_FREEDOM * known + freedom * measured**2) / (_STATED_FREEDOM + freedom)
-        counted = min(_STATED_FREEDOM + freedom, _MOST_FREEDOM)
-        return _Spread(deviation=sqrt(squared), freedom=counted)
+    centre = median(middles)
+    measured = _FROM_MAD * median(abs(middle - centre) for middle in middles)
+    freedom = _EFFICIENCY * (len(levels) - 1)
+    squared = (_STATED_FREEDOM * known + freedom * measured**2) / (_STATED_FREEDOM + freedom)
+    return _Spread(
+        family=family,
+        known=known,
+        centre=centre,
+        repeats=repeats,
+        deviation=sqrt(squared),
+        freedom=min(_STATED_FREEDOM + freedom, _MOST_FREEDOM),
+    )
+
+
+def _together(
+    spreads: Sequence[_Spread], families: Mapping[Family, Mapping[int, Levels]], tolerance: float
+) -> dict[int, Standing]:
+    """
+    Judge all families together, but those of all GPUs at once.
+
+    A level is the median of a process's levels, weighted by how well each family is known.
+    """
+    alone = [spread for spread in spreads if _AT_ONCE not in spread.family.name]
+    if len(alone) < _FEWEST_TOGETHER:
+        return {}
+    points: dict[int, dict[tuple[datetime, int], list[tuple[float, float]]]] = {}
+    for spread in alone:
+        for index, own in families[spread.family].items():
+            number = Counter[datetime]()
+            for begun, level in own:
+                point = (level - spread.centre, spread.deviation**-2)
+                points.setdefault(index, {}).setdefault((begun, number[begun]), []).append(point)
+                number[begun] += 1
+    levels = {
+        index: tuple((begun, _weighted_median(own)) for (begun, _), own in sorted(found.items()))
+        for index, found in points.items()
+    }
+    known = 1 / sum(1 / spread.known for spread in alone) + STATED[TOGETHER.clock].runs ** 2
+    all_together = _spread(TOGETHER, levels, known)
+    return all_together.standings(levels, tolerance) if all_together else {}
+
+
+def _weighted_median(points: Sequence[tuple[float, float]]) -> float:
+    half = sum(weight for _, weight in points) / 2
+    ordered = sorted(points)
+    passed = accumulate(weight for _, weight in ordered)
+    return next(value for (value, _), so_far in zip(ordered, passed, strict=True) if so_far >= half)

@@ -1,13 +1,14 @@
 import json
 import random
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from fakes.fleets import Made, equal_nodes, fleet_of
 from fakes.repeated_runs import Noise
 from isthmus.doctor.check import Check, Status
+from isthmus.expected.values import GpuValues, Value
 from isthmus.fleet.attempt import Attempt, Outcome
 from isthmus.fleet.check import check_fleet
 from isthmus.fleet.health import Health, Patient, Verdict
@@ -15,6 +16,7 @@ from isthmus.fleet.measured import Fleet
 from isthmus.report.answers.fleet import fleet_text
 from isthmus.report.answers.fleet_data import fleet_json, fleet_prometheus
 from isthmus.report.document.fleet import fleet_document
+from isthmus.run.machine import LinkErrors
 from isthmus.run.result import Failure
 from isthmus.run.result import Status as ResultStatus
 
@@ -143,6 +145,129 @@ def test_one_slow_run_of_three_is_flicker() -> None:
     assert [p.node for p in check_fleet(fleet_of([*nodes, twice])).bad] == ["odd"]
 
 
+def everywhere(**facts: object) -> Health:
+    nodes = [replace(n, changed=(("link", tuple(facts.items())),)) for n in equal_nodes(16)]
+    return check_fleet(fleet_of(nodes))
+
+
+@pytest.mark.parametrize("facts", [{"width": 8}, {"generation": 3}])
+def test_a_link_below_its_maximum_is_bad_though_every_node_has_it(facts: dict[str, int]) -> None:
+    health = everywhere(**facts)
+    assert {patient.verdict for patient in health.patients} == {Verdict.SLOW}
+    assert all(patient.causes[0].part == "link" for patient in health.patients)
+    assert health.patients[0].findings == ("the link is below its maximum under load",)
+
+
+def test_an_idle_link_below_its_maximum_is_not_bad() -> None:
+    assert everywhere(generation=1, read_under_load=False).bad == []
+
+
+def test_packets_that_are_sent_again_run_after_run_are_bad_and_once_they_are_chance() -> None:
+    errors = LinkErrors(replays=7, correctable=None, nonfatal=None, fatal=None)
+
+    def with_replays(runs: int) -> Health:
+        fleet = Fleet()
+        for node in equal_nodes(4):
+            for run in replace(node, runs=runs).left(random.Random(1)):  # noqa: S311 - no secret
+                machine = run.machine.model_copy(update={"link_errors": errors})
+                fleet.add(node.name, run.model_copy(update={"machine": machine}))
+        return check_fleet(fleet)
+
+    assert {patient.causes[0].part for patient in with_replays(3).bad} == {"link errors"}
+    assert len(with_replays(3).bad) == 4
+    assert with_replays(1).bad == []
+
+
+def test_rates_far_below_the_expected_are_bad_though_every_node_has_them() -> None:
+    # The runs that are made have five times the expected rate.
+    fine = [replace(node, slower=5.4) for node in equal_nodes(8)]
+    assert check_fleet(fleet_of(fine)).bad == []
+    health = check_fleet(fleet_of([replace(node, slower=9.0) for node in fine]))
+    assert len(health.bad) == 8
+    (finding,) = health.patients[0].findings
+    assert finding.startswith("of the expected value: host_to_device_memcpy_ce ")
+
+
+def own(typical: float, name: str = "Test GPU") -> GpuValues:
+    value = Value(
+        test="host_to_device_memcpy_ce",
+        metric="bandwidth",
+        unit="B/s",
+        typical=typical,
+        tolerance=0.05,
+        from_bytes=1 << 30,
+        kind="measured by Isthmus",
+        source="a run",
+    )
+    return GpuValues(gpu=name, matches=[name], value=[value])
+
+
+def with_own(values: GpuValues, number: int = 2) -> Health:
+    fleet = Fleet(own=values)
+    for made in equal_nodes(number):
+        for run in made.left(random.Random(1)):  # noqa: S311 - no secret
+            fleet.add(made.name, run)
+    return check_fleet(fleet)
+
+
+def test_values_of_ones_own_are_a_gate_that_needs_no_class() -> None:
+    reached = with_own(own(1e9)).patients[0].rates["host_to_device_memcpy_ce"]
+    assert {one.verdict for one in with_own(own(reached)).patients} == {Verdict.OK}
+    assert len(with_own(own(reached / 0.9)).bad) == 2
+    elsewhere = own(reached).values[0].model_copy(update={"test": "device_to_host_memcpy_sm"})
+    unmeasured = with_own(own(reached).model_copy(update={"values": [elsewhere]})).patients[0]
+    assert unmeasured.verdict == Verdict.DOUBTFUL
+    assert unmeasured.findings[0] == "nothing was measured that --expect has a value for"
+    other = with_own(own(reached / 0.9, "Other GPU"))
+    assert {one.verdict for one in other.patients} == {Verdict.UNJUDGED}
+
+
+@pytest.mark.parametrize("size", [16, 64])
+def test_a_small_loss_in_all_families_is_found_by_all_of_them_together(size: int) -> None:
+    noise = Noise(processes=0.015)
+    made = [replace(node, runs=3) for node in equal_nodes(size - 1)]
+    for seed in range(3):
+        fleet = fleet_of([*made, Made(name="odd", slower=1 / 0.92, runs=3)], noise, seed)
+        health = check_fleet(fleet)
+        assert [patient.node for patient in health.bad] == ["odd"]
+        assert health.count(Verdict.DOUBTFUL) == 0
+
+
+def test_a_clock_that_is_ahead_is_a_finding() -> None:
+    fleet = fleet_of(equal_nodes(6))
+    fleet.now = fleet.gpus["n02", "GPU-n02"].measured_at - timedelta(seconds=90)
+    fleet.gpus["n03", "GPU-n03"].times[:] = [(fleet.now, fleet.now)] * 2
+    health = check_fleet(fleet)
+    assert one(health, "n02").findings == ("its clock is 90 s or more ahead of this machine's",)
+    assert one(health, "n03").verdict == Verdict.OK
+
+
+def at_once(lost: float, number: int = 6) -> Fleet:
+    """Two GPUs a node, measured alone and then at the same time; those of n05 lose more."""
+    fleet = Fleet()
+    for node in range(number):
+        for gpu in range(2):
+            for run in range(4):
+                slower = 1.0 if run < 2 else lost if node == number - 1 else 1.2
+                name = f"{node}-{gpu}"
+                made = Made(name=name, slower=slower, runs=1)
+                (drawn,) = made.left(random.Random(100 * node + 10 * gpu + run))  # noqa: S311
+                begun = drawn.run.started_at + timedelta(hours=run, minutes=(run < 2) * 9 * gpu)
+                times = {"started_at": begun, "finished_at": begun + timedelta(minutes=5)}
+                parts = {"run": drawn.run.model_copy(update=times)}
+                fleet.add(f"n{node:02}", drawn.model_copy(update=parts))
+    return fleet
+
+
+def test_what_all_gpus_at_once_lose_is_judged_by_the_class_and_noted() -> None:
+    assert check_fleet(at_once(1.2)).bad == []
+    health = check_fleet(at_once(2.0))
+    assert {patient.node for patient in health.bad} == {"n05"}
+    assert "all GPUs at once" in health.bad[0].findings[0]
+    named = "pinned copies below 1 MiB, H2D, all GPUs at once against one alone"
+    assert any(f"{named}: 17 % less bandwidth" in note for note in health.notes)
+
+
 def test_a_faster_node_is_not_bad() -> None:
     assert judged(Made(name="odd", slower=0.5)).bad == []
 
@@ -183,16 +308,14 @@ def test_an_attempt_that_failed_beside_good_runs_is_a_doubt() -> None:
     assert "1 attempt left no run: worker lost" in one(health, "n01").findings[0]
 
 
-def failing(fleet: Fleet, node: str) -> None:
+def failing(fleet: Fleet, node: str, message: str = "no such kernel") -> None:
     for run in Made(name=node, runs=1).left(random.Random(1)):  # noqa: S311 - no secret
         first = run.results[0]
         failed = first.model_copy(
             update={
                 "status": ResultStatus.ERROR,
                 "median": None,
-                "error": Failure(
-                    symbol=None, code=None, code_name=None, message="bytes arrived wrong"
-                ),
+                "error": Failure(symbol=None, code=None, code_name=None, message=message),
             }
         )
         fleet.add(node, run.model_copy(update={"results": [failed, *run.results[1:]]}))
@@ -203,13 +326,20 @@ def test_errors_that_others_do_not_have_are_wrong_and_those_of_all_are_a_note() 
     failing(fleet, "n02")
     health = check_fleet(fleet)
     assert [(patient.node, patient.verdict) for patient in health.bad] == [("n02", Verdict.WRONG)]
-    assert "bytes arrived wrong" in health.patients[0].findings[0]
+    assert "no such kernel" in health.patients[0].findings[0]
     everywhere = fleet_of(equal_nodes(6))
     for node in range(6):
         failing(everywhere, f"n{node:02}")
     health = check_fleet(everywhere)
     assert health.bad == []
-    assert any("failed: bytes arrived wrong" in note for note in health.notes)
+    assert any("failed: no such kernel" in note for note in health.notes)
+
+
+def test_wrong_bytes_are_wrong_even_if_all_nodes_have_them() -> None:
+    fleet = fleet_of(equal_nodes(6))
+    for node in range(6):
+        failing(fleet, f"n{node:02}", "verification failed: 4 words of a 64-byte copy")
+    assert {patient.verdict for patient in check_fleet(fleet).patients} == {Verdict.WRONG}
 
 
 def waiving(fleet: Fleet, node: str, *, everything: bool) -> str:
@@ -243,9 +373,8 @@ def test_a_point_that_was_waived_by_chance_is_no_doubt() -> None:
 
 def test_two_nodes_that_claim_one_gpu_at_the_same_time_are_doubtful() -> None:
     fleet = fleet_of(equal_nodes(6))
-    twice = fleet_of([Made(name="n01", runs=1)]).gpus[("n01", "GPU-n01")]
-    twice.node = "other"
-    fleet.gpus[("other", "GPU-n01")] = twice
+    for run in Made(name="n01", runs=1).left(random.Random(1)):  # noqa: S311 - no secret
+        fleet.add("other", run)
     health = check_fleet(fleet)
     for node in ("n01", "other"):
         findings = one(health, node).findings
@@ -255,9 +384,10 @@ def test_two_nodes_that_claim_one_gpu_at_the_same_time_are_doubtful() -> None:
 def test_too_few_equal_machines_are_not_judged() -> None:
     health = check_fleet(fleet_of([*equal_nodes(2), Made(name="odd", slower=5.0)]))
     assert health.bad == []
-    assert all("not judged: 3 GPUs of its class" in p.findings[-1] for p in health.patients)
+    assert {patient.verdict for patient in health.patients} == {Verdict.UNJUDGED}
+    assert all("3 GPUs of its class, and 4 are" in p.findings[-1] for p in health.patients)
     said = "one of 3 GPUs is bad, but none was judged by its speed: that takes 4 equal GPUs"
-    assert fleet_text(health, width=200).startswith(f"n{said}; 3 doubtful, 0 ok")
+    assert fleet_text(health, width=200).startswith(f"n{said}; 0 doubtful, 3 not judged, 0 ok")
     page = fleet_document(health)
     assert page.verdicts[0].headline == f"N{said}."
     assert "No GPU was judged by its speed: that takes 4 equal GPUs." in page.chapters[-1].sentences
@@ -300,16 +430,6 @@ def test_emulated_heads_a_fleet_only_if_all_of_it_is_and_names_those_of_another(
 
 def test_an_empty_fleet_is_judged() -> None:
     assert check_fleet(Fleet()).patients == []
-
-
-def test_each_process_has_a_place_in_the_history_of_its_family() -> None:
-    flicker = Made(name="flicker", slower=1.5, runs=3, slow_runs=1)
-    health = judged(flicker)
-    patient = one(health, "flicker")
-    history = patient.standings[0].history
-    begun = [when for when, _ in history]
-    assert begun == sorted(set(begun))
-    assert [shift > 0.3 for _, shift in history] == [True, False, False]
 
 
 @pytest.mark.parametrize("cost", [760.0, -760.0])

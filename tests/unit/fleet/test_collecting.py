@@ -121,7 +121,7 @@ def test_every_gpu_of_every_node_is_measured_as_often_as_wanted(tmp_path: Path) 
 def test_all_gpus_of_a_node_are_measured_at_once_on_request(tmp_path: Path) -> None:
     nodes = PlayedNodes(["a"], good)
     collect(tmp_path, nodes, wish(at_once=True))
-    assert [task.devices for _, task in nodes.asked] == [["0", "1"], ["0", "1"]]
+    assert [task.devices for _, task in nodes.asked] == [["0"], ["1"], ["0", "1"]] * 2
 
 
 def test_each_node_begins_after_the_one_before_it(tmp_path: Path) -> None:
@@ -262,14 +262,17 @@ def test_a_clock_that_differs_is_said_once_and_the_runs_are_kept(
 
 
 @pytest.mark.long
-def test_clocks_that_differ_change_no_verdict(tmp_path: Path) -> None:
+def test_a_clock_that_differs_is_a_finding_and_changes_no_other(tmp_path: Path) -> None:
     def reply(node: str, task: Task) -> str:
-        text = good(node, task).replace("GPU-00000000", f"GPU-0000000{node[-1]}")
-        return dated(text, timedelta(days=9)) if node == "n3" else text
+        text = good(node, task)
+        text = dated(text, timedelta(days=9)) if node == "n3" else text
+        return text.replace("GPU-00000000", f"GPU-0000000{node[-1]}")
 
     collect(tmp_path, PlayedNodes([f"n{number}" for number in range(6)], reply), wish())
-    health = check_fleet(read_fleet(files_of(tmp_path)))
-    assert health.bad == []
+    found = {p.node: p.findings for p in check_fleet(read_fleet(files_of(tmp_path))).patients}
+    (said,) = set(found.pop("n3")) - set(found["n1"])
+    assert said.startswith("its clock is ")
+    assert len(set(found.values())) == 1
 
 
 def test_two_nodes_that_answer_for_one_gpu_are_named(tmp_path: Path) -> None:

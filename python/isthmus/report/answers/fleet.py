@@ -62,7 +62,8 @@ def headline(health: Health) -> str:
     if not counts:
         return f"none of {counted(total, 'GPU')} is bad"
     are = "is" if len(health.bad) == 1 else "are"
-    return f"{len(health.bad)} of {counted(total, 'GPU')} {are} bad: {listed(counts)}"
+    what = counted(total, "node" if health.count(Verdict.DEAD) == total else "GPU")
+    return f"{len(health.bad)} of {what} {are} bad: {listed(counts)}"
 
 
 def modelled_warning(health: Health) -> str | None:
@@ -79,8 +80,11 @@ def modelled_warning(health: Health) -> str | None:
 def _head(health: Health) -> list[str]:
     warning = modelled_warning(health)
     said = headline(health)
-    doubtful, fine = health.count(Verdict.DOUBTFUL), health.count(Verdict.OK)
-    others = f"; {doubtful} doubtful, {fine} ok" if health.patients else ""
+    good = [Verdict.DOUBTFUL, Verdict.UNJUDGED, Verdict.OK]
+    if not health.count(Verdict.UNJUDGED):
+        good.remove(Verdict.UNJUDGED)
+    counts = ", ".join(f"{health.count(verdict)} {verdict}" for verdict in good)
+    others = f"; {counts}" if health.patients else ""
     size = f"{counted(health.num_nodes, 'node')}, {counted(health.num_runs, 'run')}"
     return [*([warning] if warning else []), f"{said}{others} ({size})"]
 

@@ -1,11 +1,13 @@
-"""How a fleet is, for programs: JSON, and the text format of Prometheus."""
+"""How a fleet is, for programs: JSON, JUnit's XML, and the text format of Prometheus."""
 
 from collections.abc import Mapping
 from math import isfinite
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from isthmus.fleet.health import Health, Patient, Verdict
 from isthmus.fleet.standing import Standing
 from isthmus.json_text import json_text
+from isthmus.suggest import one_line
 
 _VERSION = 1
 
@@ -34,36 +36,65 @@ def fleet_prometheus(health: Health) -> str:
 
     Source: https://prometheus.io/docs/instrumenting/exposition_formats/
     """
-    lines = [
-        *_metric("isthmus_fleet_nodes", "Nodes that were measured or expected"),
-        f"isthmus_fleet_nodes {health.num_nodes}",
-        *_metric("isthmus_fleet_verdict", "GPUs and dead nodes of each verdict"),
-    ]
-    lines += [
-        f'isthmus_fleet_verdict{{verdict="{verdict}"}} {health.count(verdict)}'
-        for verdict in Verdict
-    ]
-    lines += _metric("isthmus_gpu_bad", "1 if a GPU or node is dead, wrong or slow")
-    lines += [
-        f"isthmus_gpu_bad{{{_labels(patient)}}} {int(patient.verdict.is_bad)}"
-        for patient in health.patients
-    ]
-    about = "The verdict on a GPU or node and its first cause; always 1"
-    lines += _metric("isthmus_gpu_info", about)
-    lines += [f"isthmus_gpu_info{{{_info_labels(patient)}}} 1" for patient in health.patients]
-    about = "Cost of a family of results over the median of equal GPUs"
-    lines += _metric("isthmus_gpu_relative_cost", about)
-    lines += [
-        f'isthmus_gpu_relative_cost{{{_labels(patient)},family="{_escaped(one.family.name)}"}} '
-        f"{one.relative_cost:.6g}"
-        for patient in health.patients
-        for one in patient.standings
-    ]
+    gpus = [(_labels(patient), patient) for patient in health.patients]
+    metrics: dict[tuple[str, str], dict[str, float]] = {
+        ("fleet_nodes", "Nodes that were measured or expected"): {"": health.num_nodes},
+        ("fleet_verdict", "GPUs and dead nodes of each verdict"): {
+            _label_text({"verdict": verdict.value}): health.count(verdict) for verdict in Verdict
+        },
+        ("gpu_bad", "1 if a GPU or node is dead, wrong or slow"): {
+            labels: patient.verdict.is_bad for labels, patient in gpus
+        },
+        ("gpu_info", "The verdict on a GPU or node and its first cause; always 1"): {
+            _info_labels(patient): 1 for _, patient in gpus
+        },
+        ("gpu_measured_timestamp_seconds", "When the latest run ended, by its node's clock"): {
+            labels: one.measured_at.timestamp() for labels, one in gpus if one.measured_at
+        },
+        ("gpu_bandwidth_bytes_per_second", "The best rate of a test in the latest run"): {
+            f"{labels},{_label_text({'test': test})}": rate
+            for labels, patient in gpus
+            for test, rate in patient.rates.items()
+        },
+        ("gpu_relative_cost", "Cost of a family of results over the median of equal GPUs"): {
+            f"{labels},{_label_text({'family': one.family.name})}": one.relative_cost
+            for labels, patient in gpus
+            for one in patient.standings
+        },
+    }
+    lines = []
+    for (name, about), values in metrics.items():
+        lines += [f"# HELP isthmus_{name} {about}.", f"# TYPE isthmus_{name} gauge"]
+        for labels, value in values.items():
+            braces = f"{{{labels}}}" if labels else ""
+            lines.append(f"isthmus_{name}{braces} {float(value):.10g}")
     return "\n".join(lines) + "\n"
 
 
-def _metric(name: str, about: str) -> list[str]:
-    return [f"# HELP {name} {about}.", f"# TYPE {name} gauge"]
+def fleet_junit(health: Health) -> str:
+    """
+    Write a test case for each GPU and dead node, for CI: a bad one fails, an unjudged is skipped.
+
+    Source: https://github.com/testmoapp/junitxml
+    """
+    suite = Element("testsuite", name="isthmus fleet check")
+    suite.attrib |= {"tests": str(len(health.patients)), "failures": str(len(health.bad))}
+    suite.attrib |= {"skipped": str(health.count(Verdict.UNJUDGED)), "errors": "0"}
+    for patient in health.patients:
+        gpu = "" if patient.ordinal is None else f" GPU {patient.ordinal}"
+        name = one_line(f"{patient.node}{gpu}")
+        case = SubElement(suite, "testcase", classname="isthmus.fleet", name=name)
+        lines = [*patient.findings, *(f"{cause.part}: {cause.text}" for cause in patient.causes)]
+        text = "\n".join(map(one_line, lines))
+        if patient.verdict.is_bad:
+            message = f"{patient.verdict}: {one_line(lines[0])}"
+            SubElement(case, "failure", type=patient.verdict.value, message=message).text = text
+        elif patient.verdict == Verdict.UNJUDGED:
+            SubElement(case, "skipped", message=text)
+        elif text:
+            SubElement(case, "system-out").text = text
+    indent(suite)
+    return tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
 def _labels(patient: Patient) -> str:
@@ -71,7 +102,8 @@ def _labels(patient: Patient) -> str:
 
 
 def _info_labels(patient: Patient) -> str:
-    cause = patient.causes[0].part if patient.causes and patient.verdict.is_bad else ""
+    known = [*(cause.part for cause in patient.causes), *patient.findings]
+    cause = one_line(known[0]) if patient.verdict.is_bad else ""
     more = {"class": patient.class_name or "", "verdict": patient.verdict.value, "cause": cause}
     emulated = "" if patient.emulated is None else str(patient.emulated).lower()
     return f"{_labels(patient)},{_label_text(more | {'emulated': emulated})}"
@@ -101,6 +133,8 @@ def _patient(patient: Patient) -> dict[str, object]:
         "families": [_standing(standing) for standing in patient.standings],
         "runs": patient.num_runs,
         "emulated": patient.emulated,
+        "measured_at": patient.measured_at and patient.measured_at.isoformat(),
+        "rates": dict(patient.rates),
     }
 
 

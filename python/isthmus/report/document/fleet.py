@@ -10,16 +10,14 @@ from isthmus.report.document.fleet_pictures import (
     MOST_CELLS,
     cells,
     families_of,
-    histories,
     name_of,
-    spread,
 )
 from isthmus.report.document.parts import Chapter, Document, Finding, Mark, Verdict
 from isthmus.report.page import Table
 from isthmus.spelling import counted
 from isthmus.suggest import one_line
 
-_MOST_ROWS, _MOST_FINDINGS, _MOST_FAMILIES = 200, 100, 10
+_MOST_ROWS, _MOST_FINDINGS = 200, 100
 _NOTHING = "-"
 _RULE = (
     "A family of results is slow if it costs more than in most of its class, by more than "
@@ -30,9 +28,6 @@ _RULE = (
 _COLOURS = (
     "Red costs more than the median of equal GPUs, blue less. The full colour is half as much "
     "more, or a third less. What is called slow has a frame."
-)
-_SPREAD = (
-    "A line goes from the fastest to the slowest GPU, a bar from the first quarter to the last."
 )
 
 
@@ -87,30 +82,14 @@ def _pictures(judged: Sequence[Patient]) -> list[Chapter]:
     if not judged:
         return []
     families = families_of(judged)
-    first, rest = families[:_MOST_FAMILIES], families[_MOST_FAMILIES:]
-    chapters = [
+    return [
         Chapter(
             id="cells",
             title="Which GPU, and in what",
             sentences=(_shown(len(judged), MOST_CELLS, "rows"), _COLOURS),
             figures=(cells(judged, families),),
         ),
-        Chapter(
-            id="spread",
-            title="How much equal GPUs differ",
-            sentences=(f"{_SPREAD} Points are the GPUs that are called slow.",),
-            figures=(spread(judged, first),),
-            more=(spread(judged, rest),) if rest else (),
-        ),
     ]
-    past = histories(judged)
-    if past:
-        sentence = "The GPUs that are slowest in a family, run by run, beside the median of all."
-        shown, more = past[:1], past[1:]
-        chapters.append(
-            Chapter(id="history", title="History", sentences=(sentence,), figures=shown, more=more)
-        )
-    return chapters
 
 
 def _shown(number: int, most: int, what: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from isthmus.expected.judging import Finding as Judged
 from isthmus.expected.judging import Judgement, judge
-from isthmus.expected.shortfall import explanations
+from isthmus.expected.shortfall import broken_here, explanations, seen_here
 from isthmus.expected.values import gpu_values
 from isthmus.report.answers.expectation import expectation_sources, expectation_table
 from isthmus.report.document.gains import gains_of
@@ -18,11 +18,6 @@ from isthmus.run.naming import Kind
 from isthmus.sizes import format_size
 from isthmus.spelling import counted
 
-_FASTEST = "P0"
-_RESEAT = (
-    "Reseat the card, try another slot or riser, and check the BIOS's bifurcation and its limit of "
-    "the link's speed."
-)
 _ORDER = (Mark.BAD, Mark.NOTE, Mark.GOOD)
 
 
@@ -105,95 +100,59 @@ def _figure(finding: Judged) -> str:
 
 
 def _machine(run: Run) -> list[Finding]:
-    """Check the link, its errors, the clocks and the place of the thread."""
+    """Say what slows copies down by the machine's facts, and which of these are as they should."""
     machine = run.machine
     if machine.emulated:
         return []
-    found = (_link(machine), _link_errors(machine), _clocks(run), _node(machine))
-    return [finding for finding in found if finding is not None]
+    seen, broken = seen_here(machine), broken_here(machine)
+    found = [
+        Finding(mark=Mark.BAD if part in broken else Mark.NOTE, text=_sentence(line))
+        for part, line in seen.items()
+        if part != "clocks"
+    ]
+    clocks = _clocks(run)
+    good = {part: text for part, text in _good(machine).items() if text and part not in seen}
+    if clocks:
+        good.pop("power", None)
+        found.append(clocks)
+    return [*found, *(Finding(mark=Mark.GOOD, text=text) for text in good.values())]
 
 
-def _link(machine: Machine) -> Finding | None:
-    link = machine.link
-    if not link.generation or not link.width:
-        return None
-    now = f"The link ran at PCIe Gen{link.generation} x{link.width}"
-    most = (link.generation_max, link.width_max)
-    if None in most or (link.generation, link.width) == most:
-        return Finding(
-            mark=Mark.GOOD, text=f"{now}, which is the most that the GPU and the slot support."
-        )
-    part = _speed(link.generation, link.width) / _speed(most[0] or 1, most[1] or 1)
-    if not link.read_under_load:
-        text = f"{now} while it was idle. The GPU and the slot support Gen{most[0]} x{most[1]}."
-        advice = "An idle link lowers its speed. `isthmus doctor` reads it under load."
-        return Finding(mark=Mark.NOTE, text=text, advice=(advice,))
-    return Finding(
-        mark=Mark.BAD,
-        text=f"{now} under load. The GPU and the slot support Gen{most[0]} x{most[1]}, which "
-        f"carries {1 / part:.1f} times as much.",
-        advice=(_RESEAT,),
-    )
-
-
-def _speed(generation: int, width: int) -> float:
-    """Compare links: each generation doubles the rate of a lane, nearly."""
-    return float(width * 2**generation)
-
-
-def _link_errors(machine: Machine) -> Finding | None:
-    errors = machine.link_errors
-    if errors is None or all(
-        one is None for one in (errors.replays, errors.correctable, errors.nonfatal, errors.fatal)
-    ):
-        return None
-    if not errors.in_words:
-        return Finding(mark=Mark.GOOD, text="The link had no errors during the run.")
-    return Finding(
-        mark=Mark.BAD if errors.nonfatal or errors.fatal else Mark.NOTE,
-        text=f"The link had {errors.in_words} during the run, and resent packets cost bandwidth.",
-        advice=("Reseat the card, or try another slot, riser or cable. See `isthmus doctor`.",),
-    )
+def _good(machine: Machine) -> dict[str, str]:
+    """Say what is so if nothing is wrong, by the part of the machine; "" for what isn't known."""
+    link, errors, node = machine.link, machine.link_errors, machine.device.numa_node
+    ran = f"The link ran at PCIe Gen{link.generation} x{link.width}"
+    known = None not in {link.generation, link.width, link.generation_max, link.width_max}
+    clean = errors is not None and errors.replays is not None
+    state = machine.gpu_state.performance_state
+    apart = len(machine.host.numa_nodes) > 1 and node is not None
+    return {
+        "link": f"{ran}, which is the most that the GPU and the slot support." if known else "",
+        "link errors": "The link had no errors during the run." if clean else "",
+        "power": f"The GPU was in performance state {state} while it copied, and nothing reduced "
+        "its clocks."
+        if state
+        else "",
+        "NUMA": f"Thread and memory were on the GPU's NUMA node, {node}." if apart else "",
+    }
 
 
 def _clocks(run: Run) -> Finding | None:
-    state = run.machine.gpu_state
+    """Say what has reduced the clocks, and in how many results."""
     reasons = dict.fromkeys(
         [
-            *(state.throttle_reasons or ()),
+            *(run.machine.gpu_state.throttle_reasons or ()),
             *(reason for result in run.results for reason in result.clock_reasons or ()),
         ]
     )
-    if reasons:
-        slowed = sum(bool(result.clock_reasons) for result in run.results)
-        during = f" during {slowed} of {counted(len(run.results), 'result')}" if slowed else ""
-        return Finding(
-            mark=Mark.NOTE,
-            text=f"The GPU's clocks were reduced ({', '.join(reasons)}){during}.",
-            advice=("`nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER` says why.",),
-        )
-    if state.performance_state is None:
+    if not reasons:
         return None
-    fastest = state.performance_state == _FASTEST
-    ran = f"The GPU was in performance state {state.performance_state} while it copied"
-    text = f"{ran}, and nothing reduced its clocks." if fastest else f"{ran}; {_FASTEST} is faster."
-    advice = () if fastest else ("See the GPU's power limit and application clocks.",)
-    return Finding(mark=Mark.GOOD if fastest else Mark.NOTE, text=text, advice=advice)
-
-
-def _node(machine: Machine) -> Finding | None:
-    host, device = machine.host, machine.device
-    if len(host.numa_nodes) <= 1 or device.numa_node is None:
-        return None
-    if host.measured_on_node == device.numa_node:
-        text = f"Thread and memory were on the GPU's NUMA node, {device.numa_node}."
-        return Finding(mark=Mark.GOOD, text=text)
-    where = "on no node" if host.measured_on_node is None else f"on node {host.measured_on_node}"
+    slowed = sum(bool(result.clock_reasons) for result in run.results)
+    during = f" during {slowed} of {counted(len(run.results), 'result')}" if slowed else ""
     return Finding(
         mark=Mark.NOTE,
-        text=f"The GPU is on NUMA node {device.numa_node}, but thread and memory were "
-        f"bound {where}.",
-        advice=("Leave out -d, or allow the CPUs of the GPU's node (cpuset, container).",),
+        text=f"The GPU's clocks were reduced ({', '.join(reasons)}){during}.",
+        advice=("`nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER` says why.",),
     )
 
 

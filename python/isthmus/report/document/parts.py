@@ -108,7 +108,7 @@ class Figure:
         title: What it shows.
         words: The same for readers who can't see it: each line with its last value.
         legend: The number of the colour and the name of each line, the highest at its end first.
-        kind: "curves", "points", "history", "cells" or "spread": which data it has.
+        kind: "curves", "points", "history" or "cells": which data it has.
         specification: Vega-Lite without a configuration and without its data.
         data: The rows by the name of their data set, as columns: field -> values.
     """

@@ -21,9 +21,9 @@ _AXIS_PIXELS, _POINTS_MARGIN = 66, 60
 # Of a label of 11 pixels; wide fonts take more than Arial, for which labels are measured.
 _CHARACTER_PIXELS = 6.8
 _NARROWEST, _WIDEST = 220, 460
-# Cells and points in rows, each with a name: they are drawn for wide pages, and for phones.
-OF_ROWS = frozenset({"cells", "spread"})
-_NARROW_ROWS = {"cells": 255, "spread": _NARROW_PIXELS - _POINTS_MARGIN}
+# Cells in rows, each with a name: they are drawn for wide pages, and for phones.
+OF_ROWS = frozenset({"cells"})
+_NARROW_ROWS = {"cells": 255}
 _EMULATED = "EMULATED: modelled, not measured on a GPU"
 _Specification = dict[str, Any]
 
