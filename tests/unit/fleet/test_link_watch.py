@@ -19,7 +19,8 @@ from fakes.watched_links import Machine, child, metrics_of
 from isthmus.errors import UsageError
 from isthmus.fleet.link_metrics import Endpoint
 from isthmus.fleet.link_watch import LinkWatch
-from isthmus.run.store import load_run, save_run
+from isthmus.run.reading import read_run_file
+from isthmus.run.store import save_run
 
 GPU = ("GPU-0",)
 
@@ -139,7 +140,7 @@ def test_rates_are_those_of_the_last_kept_run_of_each_gpu(machine: Machine, tmp_
     watch = LinkWatch([one.found(uuid="GPU-n00") for one in machine.readings()[:1]], machine.start)
     for slower, hour in ((1.0, 1), (2.0, 2)):
         folder = write_fleet(tmp_path / f"{hour}", [Made(name="n00", slower=slower)])
-        run = load_run(next(folder.rglob("*.json")))
+        run = read_run_file(next(folder.rglob("*.json")))
         begun = datetime(2026, 11, 28, hour, tzinfo=UTC)
         identity = run.run.model_copy(update={"started_at": begun, "id": f"{hour:08x}"})
         save_run(run.model_copy(update={"run": identity}))
