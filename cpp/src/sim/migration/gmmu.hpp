@@ -123,8 +123,8 @@ private:
   /// True if a batch of faults may evict what it has just brought. What migrates in the background
   /// has no fault that waits for it.
   bool evicts_within_batches() const {
-    return machine_.faults.handling == Handling::batch &&
-           !migrates_in_background_ && eviction_ != nullptr && eviction_->takes_whole_pages();
+    return machine_.faults.handling == Handling::batch && !migrates_in_background_ &&
+           eviction_ != nullptr && eviction_->takes_whole_pages();
   }
   /// True if more pages wait for migrations than fit.
   bool is_crowded() const;
