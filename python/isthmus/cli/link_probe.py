@@ -41,17 +41,10 @@ def read_loaded(
         copies += made
         best = max(best, read(), key=lambda link: (link.generation or 0, link.width or 0))
         pause = max(_SHORTEST_PAUSE_S, _PAUSES * sum(made))
-        trained = len(copies) >= _FEWEST_COPIES and not is_downtrained(best)
+        trained = len(copies) >= _FEWEST_COPIES and not best.is_downtrained
         if trained or sum(copies) + sum(made) > _LINK_SECONDS or time.monotonic() + pause > end:
             return best, copies
         time.sleep(pause)
-
-
-def is_downtrained(link: Link) -> bool | None:
-    """Whether a link is below its maximum; None if that isn't known."""
-    pairs = ((link.generation, link.generation_max), (link.width, link.width_max))
-    below = [now < most for now, most in pairs if now is not None and most is not None]
-    return any(below) if len(below) == len(pairs) else None
 
 
 def answer(arguments: Sequence[str], native: Any, nvml: Any = None) -> object:  # noqa: ANN401
@@ -93,7 +86,7 @@ def _probed(driver: Any, gpu: Any, native: Any, nvml: Any) -> object:  # noqa: A
         return {"reason": "unreadable", "detail": "; ".join(opened.notes) or "NVML doesn't say"}
     return {
         **link.model_dump(include={"generation", "generation_max", "width", "width_max"}),
-        "downtrained": None if c2c else is_downtrained(link),
+        "downtrained": None if c2c else link.is_downtrained,
         "bytes_per_second": _PROBE_BYTES / median(copies[1:]),
         "link_seconds": sum(copies),
         "replays": replays,

@@ -77,7 +77,10 @@ def refuse_emulated(own: GpuValues | None, *, emulated: bool) -> None:
         UsageError: Those of the run are modelled and the values aren't, or the reverse.
     """
     if own is not None and own.emulated and not emulated:
-        raise UsageError(f"the values of {own.gpu} are modelled, and the run is a real device's")
+        raise UsageError(
+            f"the values of {own.gpu} are modelled, and the run is a real device's",
+            hint="write values of a real device: `isthmus runs expect RUN`",
+        )
     if emulated and not (own and own.emulated):
         raise UsageError(
             "--expect is for real devices: the emulated device's numbers are modelled",

@@ -63,15 +63,15 @@ def broken_here(machine: Machine) -> set[str]:
 
 
 def _link(machine: Machine) -> str:
-    link = machine.link
-    now, most = (link.generation, link.width), (link.generation_max, link.width_max)
-    if None in now or None in most or now == most:
+    link, gpu = machine.link, gpu_values(machine)
+    # A GPU on NVLink-C2C copies past its PCIe link, which stays idle.
+    if not link.is_downtrained or (gpu is not None and gpu.link is None):
         return ""
     when = "under load" if link.read_under_load else "but read idle, where links train down"
     return (
-        f"the link runs at Gen{now[0]} x{now[1]} ({when}) and could do Gen{most[0]} x{most[1]}: "
-        "reseat the card, try another slot or riser, check the BIOS's bifurcation and its limit "
-        "of the link's speed"
+        f"the link runs at Gen{link.generation} x{link.width} ({when}) and could do "
+        f"Gen{link.generation_max} x{link.width_max}: reseat the card, try another slot or riser, "
+        "check the BIOS's bifurcation and its limit of the link's speed"
     )
 
 

@@ -33,7 +33,9 @@ class Value(Record):
     """The smallest size to which it applies."""
     to_bytes: PositiveInt | None = None
     """The largest; null if there is no upper limit."""
-    kind: Literal["published", "measured by Isthmus", "inferred from the link"] = "published"
+    kind: Literal["published", "measured by Isthmus", "inferred from the link", "modelled"] = (
+        "published"
+    )
     source: str
 
     @property
@@ -108,7 +110,10 @@ def named_values(name: str) -> GpuValues:
         ) from cause
     except ValueError as cause:
         fault = first_fault(cause) if isinstance(cause, ValidationError) else f"not TOML: {cause}"
-        raise UsageError(f"{name} has no expected values: {fault}") from None
+        raise UsageError(
+            f"{name} has no expected values: {fault}",
+            hint="`isthmus runs expect RUN` writes such a file",
+        ) from None
 
 
 @cache

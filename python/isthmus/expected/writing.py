@@ -26,13 +26,16 @@ def expectations_of(run: Run) -> GpuValues:
             found.setdefault((result.test, result.metric, result.unit), []).append(result)
     name = run.machine.device.name
     source = f"run {run.run.id} of {run.run.started_at:%Y-%m-%d}"
-    values = [_value(results, source) for results in found.values()]
+    values = [_value(results, source, run.machine.emulated) for results in found.values()]
     if not values:
-        raise UsageError(f"run {run.run.id} has no rate or time that could be expected again")
+        raise UsageError(
+            f"run {run.run.id} has no rate or time that could be expected again",
+            hint="make one of copies, such as `isthmus bench bandwidth`",
+        )
     return GpuValues(gpu=name, matches=[name], emulated=run.machine.emulated, value=values)
 
 
-def _value(results: list[Result], source: str) -> Value:
+def _value(results: list[Result], source: str, emulated: bool) -> Value:
     first, sizes = results[0], [result.bytes for result in results]
     rate = first.unit == "B/s"
     least = min(link_values().from_bytes, max(sizes)) if rate else min(sizes)
@@ -46,7 +49,7 @@ def _value(results: list[Result], source: str) -> Value:
         tolerance=_TOLERANCE.get(best.clock, max(_TOLERANCE.values())),
         from_bytes=least,
         to_bytes=most,
-        kind="measured by Isthmus",
+        kind="modelled" if emulated else "measured by Isthmus",
         source=source,
     )
 

@@ -247,7 +247,10 @@ def read_fleet(files: Sequence[NodeFile], own: GpuValues | None = None) -> Fleet
                 fleet.add(file.node, run)
     if own and fleet.gpus and not any(map(fleet.expects, fleet.gpus.values())):
         other = ", ".join(sorted({gpu.machine.device.name for gpu in fleet.gpus.values()}))
-        raise UsageError(f"the values are for {own.gpu}, and no GPU is one: there is {other}")
+        raise UsageError(
+            f"the values are for {own.gpu}, and no GPU is one: there is {other}",
+            hint="name the values of these GPUs, or leave out --expect",
+        )
     for file in files:
         try:
             if file.kind == FileKind.ATTEMPT:

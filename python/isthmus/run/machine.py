@@ -38,6 +38,13 @@ class Link(Record):
     bar1_bytes: Integer | None
     """How much of the device's memory the CPU can map at once."""
 
+    @property
+    def is_downtrained(self) -> bool | None:
+        """Whether it is below its maximum; None if one of the numbers isn't known."""
+        pairs = ((self.generation, self.generation_max), (self.width, self.width_max))
+        below = [now < most for now, most in pairs if now is not None and most is not None]
+        return any(below) if len(below) == len(pairs) else None
+
 
 class LinkErrors(Record):
     """

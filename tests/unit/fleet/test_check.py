@@ -68,6 +68,11 @@ def test_a_narrow_link_is_found_with_its_cause_and_the_advice() -> None:
     assert patient.findings[0].endswith("than its class, in 2 of 2 processes")
 
 
+def test_a_pcie_link_that_nvlink_c2c_leaves_idle_is_no_fault() -> None:
+    idle = (("device", (("name", "NVIDIA GH200 480GB"),)), ("link", (("generation", 1),)))
+    assert judged(Made(name="odd", slower=1.0, changed=idle)).bad == []
+
+
 @pytest.mark.parametrize(
     ("part", "facts", "cause"),
     [
