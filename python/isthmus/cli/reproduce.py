@@ -65,7 +65,7 @@ _SizesOption = Annotated[
 ]
 _AllSizesOption = Annotated[
     bool,
-    typer.Option("--all-sizes", help="Measure all of their sizes; takes longer in proportion."),
+    typer.Option("--all-sizes", help="Measure all of their sizes: up to 8 minutes."),
 ]
 _FormatOption = Annotated[PageFormat, typer.Option("--format", help="The output's format.")]
 _OutputOption = Annotated[

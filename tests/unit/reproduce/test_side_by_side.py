@@ -10,11 +10,12 @@ import pytest
 from isthmus.report.formats.as_text import page_text
 from isthmus.reproduce.as_data import as_csv, as_json
 from isthmus.reproduce.as_markdown import document, page_markdown, preformatted
-from isthmus.reproduce.catalogue import EXPERIMENTS
+from isthmus.reproduce.catalogue import BY_NAME, EXPERIMENTS
 from isthmus.reproduce.publication import read_publication
 from isthmus.reproduce.side_by_side import Reproduced, page_of, reproduced
 from isthmus.run.model import Run
 from isthmus.run.reading import read_run_file
+from isthmus.run.result import NO_TIME_LEFT, Status
 from program import Golden
 
 NAMES = [experiment.name for experiment in EXPERIMENTS]
@@ -98,3 +99,23 @@ def test_a_figure_of_another_size_of_a_series_is_no_problem_and_another_reason_i
     pages = {one.publication.name: page_of(one, pictures=False) for one in every(recorded)}
     assert pages["pinned-vs-pageable"].problems == ()
     assert any("far NUMA node" in line for line in pages["gdrcopy"].problems)
+
+
+def test_all_sizes_are_advised_only_where_a_size_was_not_asked_for(recorded: Run) -> None:
+    def foot(run: Run) -> str:
+        one = reproduced(read_publication("pinned-vs-pageable"), run)
+        return " ".join(page_text(page_of(one, pictures=False)).split())
+
+    assert "`--all-sizes` measures all of theirs" in foot(recorded)
+    every_size = [
+        result.model_copy(update={"bytes": size})
+        for result in recorded.results
+        if result.suite == "pinned_vs_pageable" and result.bytes == 160 << 20
+        for size in BY_NAME["pinned-vs-pageable"].all_sizes(
+            (figure.bytes for figure in read_publication("pinned-vs-pageable").figures()), 4 << 30
+        )
+    ]
+    waived = {"status": Status.WAIVED, "reason": NO_TIME_LEFT, "median": None}
+    every_size[0] = every_size[0].model_copy(update=waived)
+    text = foot(recorded.model_copy(update={"results": every_size}))
+    assert "75 of their 76 figures stand beside ours; `--format json` has all" in text
