@@ -145,15 +145,30 @@ def test_what_surrounds_the_call_counts_as_for_pytorch(tmp_path: Path) -> None:
 
 
 def test_other_files_are_refused_with_the_reason(tmp_path: Path) -> None:
-    (tmp_path / "text").write_text("version https://git-lfs.github.com/spec/v1\n")
-    (tmp_path / "empty").touch()
-    for name in ("text", "empty"):
+    isthmus.save_safetensors({"a": torch.ones(3)}, tmp_path / "saved")
+    for name, content, message, hint in (
+        ("pointer", b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS", "git lfs pull"),
+        ("page", b"\n<!DOCTYPE html>", "an HTML or XML page", "download it again"),
+        ("saved", (tmp_path / "saved").read_bytes(), "a safetensors file", "load_safetensors"),
+        ("text", b"hello", "not a file of torch.save$", ""),
+        ("empty", b"", "not a file of torch.save: it is empty$", ""),
+    ):
+        (tmp_path / name).write_bytes(content)
         assert not require_same(tmp_path / name)
+        with pytest.raises(UsageError, match=message) as refused:
+            ours(tmp_path / name)
+        assert hint in refused.value.hint
     for missing in (tmp_path / "missing", tmp_path, "with\0null"):
         with pytest.raises(UsageError, match="can't be opened"):
             ours(missing)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="a path was expected, not 7"):
         isthmus.load_pt(7, "cpu")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("device", [None, [1], "gpu", 1.5])
+def test_what_names_no_device_is_refused_with_what_does(tmp_path: Path, device: object) -> None:
+    with pytest.raises(UsageError, match=r"device .*: pass a GPU's ordinal, .* or a torch.device$"):
+        isthmus.load_pt(tmp_path / "m.pt", device)
 
 
 def test_other_frameworks_are_refused_with_the_way_to_them(tmp_path: Path) -> None:

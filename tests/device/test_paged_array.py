@@ -301,6 +301,13 @@ def test_what_no_paged_array_can_be_made_of_is_refused() -> None:
             make()
 
 
+def test_a_tensor_is_refused_with_the_way_to_its_memory() -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch isn't installed")
+    with pytest.raises(UsageError, match="can't be made of a 'Tensor'") as refused:
+        isthmus.PagedArray(torch.ones(3))
+    assert ".numpy()" in refused.value.hint
+
+
 def test_a_budget_that_holds_the_array_is_accepted() -> None:
     with isthmus.PagedArray(numbers(1000), device_bytes=4000) as array:
         assert array.device_bytes >= 4000

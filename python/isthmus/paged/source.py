@@ -80,7 +80,9 @@ def _checked(given: object) -> "NDArray[Any]":
     if not isinstance(given, numpy.ndarray):
         raise UsageError(
             f"a paged array can't be made of a '{type(given).__name__}'",
-            hint="pass a NumPy array; isthmus.pinned.empty() makes one that is pinned already",
+            hint="pass its .numpy(), which is the memory of a tensor of the host"
+            if hasattr(given, "numpy")
+            else "pass a NumPy array; isthmus.pinned.empty() makes one that is pinned already",
         )
     array: NDArray[Any] = given
     if not array.flags.c_contiguous:

@@ -18,15 +18,19 @@ _FORMATS = {
 LONGEST_SIGN = max(map(len, _FORMATS))
 
 
-def refuse_other_formats(start: bytes, file: str) -> None:
+def refuse_other_formats(start: bytes, file: str, wanted: str = "a safetensors file") -> None:
     """
     Raise UsageError if a file that can't be read is something else that is known.
 
     Args:
         start: Its first bytes, at least `LONGEST_SIGN` if it has them.
         file: Its name, for messages.
+        wanted: What it should be.
     """
     lowered = start.lstrip().lower()
     for sign, (what, advice) in _FORMATS.items():
         if lowered.startswith(sign):
-            raise UsageError(f"{file}: not a safetensors file, but {what}", hint=advice)
+            raise UsageError(f"{file}: not {wanted}, but {what}", hint=advice)
+    if start[8:9] == b"{":  # after the header's length
+        advice = "load it with isthmus.load_safetensors"
+        raise UsageError(f"{file}: not {wanted}, but a safetensors file", hint=advice)

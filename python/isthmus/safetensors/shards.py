@@ -47,7 +47,7 @@ def _of_index(index: Path) -> tuple[list[Path], Mapping[str, Path]]:
         raise UsageError(f"{index}: this index can't be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
         if not text.lstrip().startswith(b"{"):
-            refuse_other_formats(text, str(index))
+            refuse_other_formats(text, str(index), "an index of shards")
         raise UsageError(f"{index}: this index can't be read: {error}") from None
     places = found.get("weight_map") if isinstance(found, dict) else None
     if not isinstance(places, dict) or not places:

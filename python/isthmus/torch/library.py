@@ -36,8 +36,10 @@ def device_of(device: object) -> Any:  # noqa: ANN401 - a torch.device
     torch = torch_module()
     try:
         found = torch.device("cuda", device) if type(device) is int else torch.device(device)
-    except (RuntimeError, TypeError, ValueError) as error:
-        raise UsageError(f"device {device!r}: {str(error).splitlines()[0]}") from None
+    except (RuntimeError, TypeError, ValueError):
+        raise UsageError(
+            f"device {device!r}: pass a GPU's ordinal, 'cuda', 'cuda:1', 'cpu' or a torch.device"
+        ) from None
     if found.type not in {"cuda", "cpu"}:
         raise UsageError(f"device {device!r}: only GPUs (cuda) and the host (cpu) are possible")
     if found.type == "cpu":

@@ -1,6 +1,7 @@
 """Loads the files of `torch.save` by PyTorch's own loader: `load_pt`."""
 
 import os
+import pickle
 import zipfile
 from collections.abc import Mapping
 from io import FileIO
@@ -13,6 +14,7 @@ from isthmus.files.regular import AnyPath, open_regular, path_of
 from isthmus.safetensors.blocks import fill
 from isthmus.safetensors.frameworks import Block
 from isthmus.safetensors.layout import Stretch
+from isthmus.safetensors.mistaken import LONGEST_SIGN, refuse_other_formats
 from isthmus.suggest import shortened
 from isthmus.torch.bounds import require_bounded
 from isthmus.torch.library import device_of, torch_module
@@ -93,7 +95,11 @@ def _said(error: Exception) -> str:
 def _loaded(torch: Any, opened: FileIO, file: Path, where: Any, stream: int | None) -> Any:  # noqa: ANN401
     plain = {"map_location": where, "weights_only": True}
     same = f"/proc/self/fd/{opened.fileno()}"  # another file may get the name meanwhile
-    if os.pread(opened.fileno(), len(_ZIP_MAGIC), 0) != _ZIP_MAGIC:
+    start = os.pread(opened.fileno(), LONGEST_SIGN, 0)
+    if not start.startswith((_ZIP_MAGIC, pickle.PROTO)):
+        refuse_other_formats(start, str(file), "a file of torch.save")
+        raise UsageError(f"{file}: not a file of torch.save{'' if start else ': it is empty'}")
+    if not start.startswith(_ZIP_MAGIC):
         contents = opened.read(_MOST_LEGACY_BYTES)
         are_whole = require_bounded(contents, str(file), pickles=_LEGACY_PICKLES)
         if not are_whole and len(contents) == _MOST_LEGACY_BYTES:
