@@ -76,8 +76,8 @@ typedef struct IsthmusEmulatorLive {
 IsthmusEmulatorLive isthmus_emulator_live(void);
 
 /* Clears pending failures and functions, swallowed calls, hidden symbols and the log. Doesn't
- * change memory and streams. */
-void isthmus_emulator_reset(void);
+ * change memory and streams. Returns how many of the failures no call has had. */
+int isthmus_emulator_reset(void);
 
 #ifdef __cplusplus
 }

@@ -44,6 +44,15 @@ TEST_F(FailCall, IsForgottenByTheReset) {
   EXPECT_EQ(try_alloc(), CUDA_SUCCESS);
 }
 
+TEST_F(FailCall, IsCountedByTheResetIfNoCallHasFailed) {
+  controls().fail_call("cuMemAlloc", 2, CUDA_ERROR_UNKNOWN);
+  EXPECT_EQ(try_alloc(), CUDA_SUCCESS);
+  EXPECT_EQ(controls().reset(), 1);
+  controls().fail_call("cuMemAlloc", 1, CUDA_ERROR_UNKNOWN);
+  EXPECT_EQ(try_alloc(), CUDA_ERROR_UNKNOWN);
+  EXPECT_EQ(controls().reset(), 0);
+}
+
 TEST_F(FailCall, LeavesAFailedFreeForALaterTry) {
   const CUdeviceptr address = device_memory(kMiB);
   controls().fail_call("cuMemFree", 1, CUDA_ERROR_UNKNOWN);

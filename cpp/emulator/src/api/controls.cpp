@@ -125,10 +125,10 @@ int isthmus_emulator_object_file(unsigned int object, std::size_t* size_bytes) {
   }
 }
 
-void isthmus_emulator_reset() {
-  faults().reset();
+int isthmus_emulator_reset() {
   call_log().enable(false);
   call_log().clear();
+  return static_cast<int>(faults().reset());
 }
 
 }  // extern "C"

@@ -53,14 +53,16 @@ void Faults::hide(std::string_view symbol) {
   hidden_.emplace(symbol);
 }
 
-void Faults::reset() {
+std::size_t Faults::reset() {
   const std::scoped_lock lock(mutex_);
+  const std::size_t num_left = pending_.size();
   pending_.clear();
   swallowed_.clear();
   functions_.clear();
   any_functions_ = false;
   any_pending_ = false;
   hidden_.clear();
+  return num_left;
 }
 
 void Faults::lose_device_after(int num_copies) {

@@ -24,7 +24,8 @@ public:
   void hide(std::string_view symbol);
   /// After `num_copies` copies were requested, every call that needs the device fails; 0: never.
   void lose_device_after(int num_copies);
-  void reset();
+  /// Forgets all; returns how many failures no call has had.
+  std::size_t reset();
 
   /// Counts one call of `symbol`; returns the code that it must fail with, if any.
   std::optional<CUresult> next(std::string_view symbol);
