@@ -25,6 +25,19 @@ bool records_gradients() {
   return answer(nb::module_::import_("torch"), is_grad_enabled);
 }
 
+/// True for what torch.inference_mode() made, outside of it: PyTorch's own copy_ doesn't write it.
+bool belongs_to_inference(nb::handle tensor) {
+  static const Name version("_version"), is_inference("is_inference");
+  static const Name is_inference_mode_enabled("is_inference_mode_enabled");
+  // It has no version: asking for that takes others a third of the time of is_inference().
+  PyObject* const found =
+      into_python([&] { return PyObject_GetAttr(tensor.ptr(), version.ptr()); });
+  if (nb::steal(found).is_valid()) return false;
+  PyErr_Clear();
+  return answer(tensor, is_inference) &&
+         !answer(nb::module_::import_("torch"), is_inference_mode_enabled);
+}
+
 }  // namespace
 
 Place place_of_dlpack(int device_type) {
@@ -74,6 +87,7 @@ void take_capsule(nb::handle capsule, Array& array) {
 
 void require_plain_tensor(nb::handle tensor, int type_code, Role role) {
   static const Name is_conj("is_conj"), is_neg("is_neg"), requires_grad("requires_grad");
+  if (role == Role::target && belongs_to_inference(tensor)) throw Refusal{"inference"};
   // Only floating-point and complex numbers can have a pending sign or a gradient, and only complex
   // ones a conjugation. Asking takes as long as everything else here.
   if (type_code == dlpack::kInt || type_code == dlpack::kUnsigned || type_code == dlpack::kBool)

@@ -3,6 +3,8 @@
 #include <isthmus/errors.hpp>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <utility>
 
 #include "bindings/arrays/protocols.hpp"
@@ -103,7 +105,7 @@ void StructurePairs::add_members(nb::handle target, nb::handle source, std::size
   // A copy: a key's comparison may run code that changes the dictionary.
   const nb::object items = from_python([&] { return PyDict_Items(targets.ptr()); });
   const Py_ssize_t count = PyList_Size(items.ptr());
-  std::vector<std::string> missing;
+  std::vector<nb::object> absent;
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* const item = PyList_GetItem(items.ptr(), i);
     nb::object key = nb::borrow(PyTuple_GetItem(item, 0));
@@ -111,14 +113,40 @@ void StructurePairs::add_members(nb::handle target, nb::handle source, std::size
         into_python([&] { return PyDict_GetItemWithError(sources.ptr(), key.ptr()); });
     if (found == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
     if (found == nullptr) {
-      missing.push_back(path_of(container, key));
+      absent.push_back(nb::borrow(item));
       continue;
     }
     const nb::object held = nb::borrow(found);
     add(PyTuple_GetItem(item, 1), held, container, std::move(key));
   }
-  if (missing.empty() && PyDict_Size(sources.ptr()) == count) return;
+  const Py_ssize_t num_absent = std::ssize(absent);
+  if (num_absent != 0) drop_tied(absent);
+  if (absent.empty() && PyDict_Size(sources.ptr()) == count - num_absent) return;
+  std::vector<std::string> missing;
+  for (const nb::object& item : absent) missing.push_back(path_of(container, item[0]));
   refuse_keys(targets, sources, container, missing);
+}
+
+/// Drops targets that are written under another name: files of safetensors leave the twins of tied
+/// weights out.
+void StructurePairs::drop_tied(std::vector<nb::object>& items) const {
+  std::set<Memory> written;
+  for (const Pair& pair : pairs_) written.insert(memory_of(pair.target));
+  written.erase(Memory{});
+  std::erase_if(items, [&](const nb::object& item) {
+    return written.contains(memory_of(PyTuple_GetItem(item.ptr(), 1)));
+  });
+}
+
+/// Where an array in one piece lies; nothing if it can't be read, or has yet to be exported.
+StructurePairs::Memory StructurePairs::memory_of(nb::handle object) const try {
+  Array array;
+  if (!reader_.is_structure(object) && !is_value(object))
+    reader_.read(object, Role::target, Hold::call, array);
+  if (array.data == nullptr || array.size_bytes == 0 || !array.contiguous()) return {};
+  return {array.data, array.size_bytes};
+} catch (const nb::python_error&) {
+  return {};
 }
 
 /// Names all keys that only one of two dictionaries has.

@@ -35,12 +35,15 @@ private:
     std::size_t parent = 0;
     nanobind::object key;  ///< invalid for the whole
   };
+  using Memory = std::pair<const void*, std::size_t>;
   void add(nanobind::handle target, nanobind::handle source, std::size_t container,
            nanobind::object key);
   void add_members(nanobind::handle target, nanobind::handle source, std::size_t container);
   void add_sequences(nanobind::handle target, nanobind::handle source, std::size_t container);
   void refuse_keys(nanobind::handle targets, nanobind::handle sources, std::size_t container,
                    const std::vector<std::string>& missing) const;
+  void drop_tied(std::vector<nanobind::object>& items) const;
+  Memory memory_of(nanobind::handle object) const;
   std::string path_of(std::size_t container, nanobind::handle key) const;
   std::string place_of(std::size_t container) const;
 

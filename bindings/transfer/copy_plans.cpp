@@ -42,7 +42,10 @@ void bind_copy_plans(nb::module_& m) {
       .def_ro("measured", &CopyPlan::measured)
       .def_ro("profile", &CopyPlan::profile);
   nb::class_<PathShare>(m, "PathShare", "How some of many copies would be made.")
-      .def_prop_ro("path", path_name(&PathShare::path))
+      .def_prop_ro("path",
+                   [](const PathShare& share) {
+                     return share.by_cpu ? std::string("cpu") : std::string(name_of(share.path));
+                   })
       .def_ro("num_copies", &PathShare::num_copies)
       .def_ro("size_bytes", &PathShare::size_bytes)
       .def_ro("seconds", &PathShare::seconds);

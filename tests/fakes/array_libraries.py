@@ -69,6 +69,7 @@ class Torch:
     def _tensor_type() -> type[DlpackArray]:
         class Tensor(DlpackArray):
             requires_grad = False
+            _version = 0
             conjugated = False
             negated = False
 

@@ -138,7 +138,8 @@ struct PathShare {
   CopyPath path = CopyPath::driver;
   std::size_t num_copies = 0;
   std::size_t size_bytes = 0;
-  double seconds = 0;  ///< predicted, one after the other; without copies that cross no link
+  double seconds = 0;   ///< predicted, one after the other; without copies that cross no link
+  bool by_cpu = false;  ///< between host memories, apart from the others: `path` isn't taken
 };
 
 /// How a copy would be made, and why.

@@ -70,6 +70,10 @@ _SAYINGS = {
         "has memory that isn't what it means: its sign is pending",
         "pass tensor.resolve_neg()",
     ),
+    "inference": (
+        "was made in inference_mode, and PyTorch lets nobody write it outside of that",
+        "copy in `with torch.inference_mode():`, or pass tensor.clone() that was made outside",
+    ),
     "gradient": (
         "needs a gradient, and autograd would not record that it was written",
         "copy in `with torch.no_grad():`, or pass tensor.detach()",

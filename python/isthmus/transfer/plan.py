@@ -74,10 +74,14 @@ class CopyPlan:
         width = max((len(cost.path) for cost in self.costs), default=0)
         for cost in self.costs:
             mark = "->" if cost.path == self.path else "  "
-            # Of copies that cross no link nothing is predicted.
-            seconds = f"{cost.seconds * 1e6:.2f} us" if cost.seconds else "-"
+            seconds = _time_of(cost.seconds)
             rows.append(f"{mark} {cost.path:<{width}} {seconds:>14}  {cost.reason}".rstrip())
         return "\n".join(rows)
+
+
+def _time_of(seconds: float | None) -> str:
+    """Write a prediction: of copies that cross no link there is none."""
+    return f"{seconds * 1e6:.2f} us" if seconds else "-"
 
 
 def plan_of(native: _native.CopyPlan, *, size_bytes: int, packed: bool) -> CopyPlan:
@@ -111,7 +115,8 @@ class PathShare:
     The copies of a call that take one path.
 
     Attributes:
-        path: As in `CopyPlan`, or "kernel": small copies, made together by one launch of a kernel.
+        path: As in `CopyPlan`, or "kernel": small copies, made together by one launch of a kernel;
+            or "cpu": no GPU is involved.
         num_copies: How many they are.
         size_bytes: Their bytes.
         seconds: Predicted, one after the other; copies that cross no link count as nothing.
@@ -148,7 +153,7 @@ class ManyPlan:
         width = max((len(share.path) for share in self.shares), default=0)
         rows += [
             f"   {share.path:<{width}} {share.num_copies:>7}  "
-            f"{approximate_size(share.size_bytes):>10} {share.seconds * 1e6:>12.2f} us"
+            f"{approximate_size(share.size_bytes):>10} {_time_of(share.seconds):>15}"
             for share in self.shares
         ]
         if self.num_packed:

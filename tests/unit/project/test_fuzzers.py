@@ -1,5 +1,6 @@
 """Every file of the fuzzers' corpora is read, among them one for each defect found."""
 
+import ctypes
 import importlib
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from fuzzing import Finding, limited, require_readable
 from isthmus.errors import UsageError
 
 FUZZ = Path(__file__).parents[2] / "fuzz"
+M_PERTURB = -6  # malloc.h: allocated memory is filled
 FUZZERS = sorted(path.stem for path in (FUZZ / "python").glob("*_fuzzer.py"))
 CORPORA = [
     pytest.param(fuzzer, path, id=f"{path.parent.name}-{path.name}")
@@ -38,6 +40,21 @@ def test_an_input_of_a_corpus_is_refused_in_a_line_or_read_as_promised(
     monkeypatch.setenv("ISTHMUS_DRIVER", "emulated")
     monkeypatch.setenv("ISTHMUS_PROFILE", "off")
     importlib.import_module(fuzzer).check(path.read_bytes())
+
+
+@pytest.mark.native
+def test_bytes_that_pytorch_never_writes_are_known_even_if_they_are_twice_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("torch", reason="PyTorch isn't installed")
+    monkeypatch.setenv("ISTHMUS_DRIVER", "emulated")
+    libc = ctypes.CDLL(None)
+    libc.mallopt(M_PERTURB, 0x11)
+    try:
+        path = FUZZ / "corpora" / "pt" / "directory_by_attribute"
+        importlib.import_module("pt_fuzzer").check(path.read_bytes())
+    finally:
+        libc.mallopt(M_PERTURB, 0)
 
 
 def test_corpora_are_small() -> None:

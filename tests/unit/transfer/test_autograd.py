@@ -119,11 +119,21 @@ def test_backward_refuses_a_saved_tensor_that_a_copy_has_overwritten(
 
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES.keys())
-def test_a_tensor_made_for_inference_can_be_written(
+def test_a_tensor_made_for_inference_is_written_where_pytorch_writes_it(
     write: Write, transfers: isthmus.Transfers
 ) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     with torch.inference_mode():
-        tensor = torch.zeros(100)
-    write(transfers, tensor, ITEMS)
+        tensor, other = torch.zeros(100), torch.zeros(100)
+        write(transfers, tensor, ITEMS)
     assert np.array_equal(tensor.numpy(), ITEMS)
+    with pytest.raises(RuntimeError, match="inference"):
+        tensor.copy_(other)
+    with pytest.raises(isthmus.UsageError, match="was made in inference_mode") as refused:
+        write(transfers, other, ITEMS)
+    assert "inference_mode()" in refused.value.hint
+    first = torch.zeros(100)
+    with pytest.raises(isthmus.UsageError, match="1: this Tensor was made in inference_mode"):
+        transfers.copy([first, other], [ITEMS, ITEMS])
+    assert not first.any()
+    assert not other.numpy().any()

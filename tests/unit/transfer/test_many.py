@@ -135,6 +135,22 @@ def test_a_plan_says_how_many_copies_take_each_path(
     assert memory.read(300_000) == before
 
 
+def test_a_plan_says_what_crosses_no_link(
+    transfers: isthmus.Transfers, memory: _native.DeviceMemory
+) -> None:
+    one, other = on_device(memory, 0, 100), on_device(memory, 100, 100)
+    assert str(transfers.explain([bytearray(100)], [numbered(100)])) == (
+        "1 copy, 100 B in all\n   cpu       1       100 B               -"
+    )
+    assert str(transfers.explain([one], [other])).endswith(
+        "\n   driver       1       100 B               -"
+    )
+    plan = transfers.explain([one, bytearray(100), bytearray(50)], [other, b"1" * 100, b"1" * 50])
+    shares = {share.path: share for share in plan.shares}
+    assert shares["cpu"].num_copies == 2
+    assert (shares["driver"].num_copies, shares["driver"].size_bytes) == (1, 100)
+
+
 def test_a_plan_counts_what_is_packed_and_what_is_copied_item_by_item(
     transfers: isthmus.Transfers, memory: _native.DeviceMemory
 ) -> None:

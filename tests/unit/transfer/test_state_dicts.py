@@ -1,6 +1,7 @@
 """What programs with PyTorch copy without thinking: modules, tied weights, optimizers' states."""
 
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,31 @@ def test_all_names_that_only_one_side_has_are_told() -> None:
     )
     with pytest.raises(isthmus.UsageError, match=r"7 and 92 more are in the target and not in the"):
         isthmus.copy({str(i): saved["extra"] for i in range(100)}, {})
+
+
+def test_a_file_that_leaves_the_twins_of_tied_weights_out_restores_them(tmp_path: Path) -> None:
+    saved = tied_model(10).state_dict()
+    del saved["2.weight"]  # as safetensors.torch.save_model leaves it out
+    isthmus.save_safetensors(saved, tmp_path / "model.safetensors")
+    loaded = isthmus.load_safetensors(tmp_path / "model.safetensors", framework="dlpack")
+    for source in (loaded, saved):
+        for copy in (isthmus.copy, lambda *ends: isthmus.copy_async(*ends).result(60)):
+            model = tied_model()
+            copy(model, source)
+            assert same(model.state_dict(), tied_model(10).state_dict())
+
+
+def test_a_name_is_missing_unless_all_of_its_memory_is_written_under_another() -> None:
+    memory = torch.zeros(8)
+    twins = {"part": memory[:4], "strided": memory[::2], "none": memory[:0], "whole": memory}
+    for name in ("part", "strided", "none"):
+        with pytest.raises(isthmus.UsageError, match=f"^{name} is in the target and not in the"):
+            isthmus.copy({"whole": memory, name: twins[name]}, {"whole": torch.ones(8)})
+    with pytest.raises(isthmus.UsageError, match="^whole is in the target and not in the source$"):
+        isthmus.copy({"part": memory[:4], "whole": memory}, {"part": torch.ones(4)})
+    with pytest.raises(isthmus.UsageError, match="^a, b are in the target and not in the source"):
+        isthmus.copy({"a": memory, "b": memory}, {"c": torch.ones(8)})
+    assert not memory.any()
 
 
 def test_tied_targets_from_different_sources_are_refused_with_both_paths() -> None:

@@ -198,10 +198,12 @@ std::vector<Pending> ManyCopies::begin(std::span<const PlannedCopies> planned) {
 
 std::vector<PathShare> ManyCopies::explain(std::span<const ManyCopy> copies) {
   const std::vector<Member> members = examine_all(copies, Return::complete);
-  std::array<PathShare, kNumCountedPaths> shares;
+  std::array<PathShare, kNumCountedPaths + 1> shares;
   for (const auto& [plan, request] : many_chooser_.choose(members)) {
-    PathShare& share = shares[static_cast<std::size_t>(plan.path)];
+    const bool by_cpu = plan.device == nullptr;
+    PathShare& share = shares[by_cpu ? kNumCountedPaths : static_cast<std::size_t>(plan.path)];
     share.path = plan.path;
+    share.by_cpu = by_cpu;
     share.num_copies += plan.num_copies();
     share.size_bytes += plan.ends.size_bytes;
     share.seconds += std::max(0.0, plan.predicted_seconds);
