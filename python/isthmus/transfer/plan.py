@@ -1,6 +1,7 @@
 """How a copy would be made, in readable form."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 from isthmus import _native
 from isthmus.sizes import approximate_size, format_size
@@ -86,27 +87,24 @@ def _time_of(seconds: float | None) -> str:
 
 def plan_of(native: _native.CopyPlan, *, size_bytes: int, packed: bool) -> CopyPlan:
     """Convert the native module's plan."""
-    return CopyPlan(
-        path=native.path,
-        path_after_pause=native.path_after_pause,
-        source=native.source,
-        target=native.target,
-        device=native.device,
-        size_bytes=size_bytes,
-        packed=packed,
-        costs=tuple(
-            PathCost(
-                path=cost.path,
-                usable=cost.usable,
-                seconds=cost.seconds if cost.usable else None,
-                pause_seconds=cost.pause_seconds if cost.usable else None,
-                reason=cost.reason,
-            )
-            for cost in native.costs
-        ),
-        measured=native.measured,
-        profile=native.profile,
+    costs = tuple(
+        PathCost(
+            path=cost.path,
+            usable=cost.usable,
+            seconds=cost.seconds if cost.usable else None,
+            pause_seconds=cost.pause_seconds if cost.usable else None,
+            reason=cost.reason,
+        )
+        for cost in native.costs
     )
+    same = _members_of(native, CopyPlan) | {"costs": costs}
+    return CopyPlan(size_bytes=size_bytes, packed=packed, **same)
+
+
+def _members_of(native: object, kind: type[Any]) -> dict[str, Any]:
+    """Give what a native object has of a class's members."""
+    names = [field.name for field in fields(kind) if hasattr(native, field.name)]
+    return {name: getattr(native, name) for name in names}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,13 +163,5 @@ class ManyPlan:
 
 def many_plan_of(native: list[_native.PathShare], *, num_packed: int, num_layouts: int) -> ManyPlan:
     """Convert the native module's shares."""
-    shares = tuple(
-        PathShare(
-            path=share.path,
-            num_copies=share.num_copies,
-            size_bytes=share.size_bytes,
-            seconds=share.seconds,
-        )
-        for share in native
-    )
+    shares = tuple(PathShare(**_members_of(share, PathShare)) for share in native)
     return ManyPlan(shares=shares, num_packed=num_packed, num_layouts=num_layouts)

@@ -66,7 +66,7 @@ def _require_theirs(found: Any, path: Path) -> None:  # noqa: ANN401
 
 
 def _loaded_over(byte: int, torch: Any, path: Path) -> Any:  # noqa: ANN401
-    """Load a file by PyTorch, into memory that glibc fills: what is there may be equal by chance."""
+    """Load a file by PyTorch, into memory that glibc fills: else it may be equal by chance."""
     libc = ctypes.CDLL(None)
     libc.mallopt(_PERTURB, byte)
     try:

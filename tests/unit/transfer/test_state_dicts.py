@@ -82,9 +82,9 @@ def test_a_name_is_missing_unless_all_of_its_memory_is_written_under_another() -
     for name in ("part", "strided", "none"):
         with pytest.raises(isthmus.UsageError, match=f"^{name} is in the target and not in the"):
             isthmus.copy({"whole": memory, name: twins[name]}, {"whole": torch.ones(8)})
-    with pytest.raises(isthmus.UsageError, match="^whole is in the target and not in the source$"):
+    with pytest.raises(isthmus.UsageError, match=r"^whole is in the target and not in the source$"):
         isthmus.copy({"part": memory[:4], "whole": memory}, {"part": torch.ones(4)})
-    with pytest.raises(isthmus.UsageError, match="^a, b are in the target and not in the source"):
+    with pytest.raises(isthmus.UsageError, match=r"^a, b are in the target and not in the source"):
         isthmus.copy({"a": memory, "b": memory}, {"c": torch.ones(8)})
     assert not memory.any()
 
