@@ -165,7 +165,7 @@ def test_other_files_are_refused_with_the_reason(tmp_path: Path) -> None:
         isthmus.load_pt(7, "cpu")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("device", [None, [1], "gpu", 1.5])
+@pytest.mark.parametrize("device", [None, [1], "gpu", 1.5, "meta"])
 def test_what_names_no_device_is_refused_with_what_does(tmp_path: Path, device: object) -> None:
     with pytest.raises(UsageError, match=r"device .*: pass a GPU's ordinal, .* or a torch.device$"):
         isthmus.load_pt(tmp_path / "m.pt", device)

@@ -1,5 +1,6 @@
 """PyTorch, which need not be installed, and the device that a caller means."""
 
+import contextlib
 import importlib
 from typing import Any
 
@@ -34,14 +35,13 @@ def device_of(device: object) -> Any:  # noqa: ANN401 - a torch.device
         Unavailable: There is no PyTorch.
     """
     torch = torch_module()
-    try:
+    found = None
+    with contextlib.suppress(RuntimeError, TypeError, ValueError):
         found = torch.device("cuda", device) if type(device) is int else torch.device(device)
-    except (RuntimeError, TypeError, ValueError):
+    if found is None or found.type not in {"cuda", "cpu"}:
         raise UsageError(
             f"device {device!r}: pass a GPU's ordinal, 'cuda', 'cuda:1', 'cpu' or a torch.device"
-        ) from None
-    if found.type not in {"cuda", "cpu"}:
-        raise UsageError(f"device {device!r}: only GPUs (cuda) and the host (cpu) are possible")
+        )
     if found.type == "cpu":
         return found
     count = torch.cuda.device_count()
