@@ -69,7 +69,6 @@ class Torch:
     def _tensor_type() -> type[DlpackArray]:
         class Tensor(DlpackArray):
             requires_grad = False
-            _version = 0
             conjugated = False
             negated = False
 
