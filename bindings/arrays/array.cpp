@@ -49,7 +49,7 @@ bool Array::take_shape(const std::int64_t* lengths, int count) noexcept {
   return true;
 }
 
-[[gnu::hot]] bool Array::copy_shape(const std::int64_t* lengths, int count) noexcept {
+bool Array::copy_shape(const std::int64_t* lengths, int count) noexcept {
   if (count > kMaxDimensions) return false;
   std::copy_n(lengths, count, own_shape_);
   return take_shape(own_shape_, count);
@@ -70,7 +70,7 @@ bool Array::take_strides(nb::handle in_bytes) {
 
 void Array::finish() { finish(has_own_strides_ ? own_strides_ : nullptr, 8); }
 
-[[gnu::hot]] void Array::finish(const std::int64_t* given, std::int64_t unit_bits) {
+void Array::finish(const std::int64_t* given, std::int64_t unit_bits) {
   std::int64_t num_items = 1;
   for (int i = 0; i < num_dimensions; ++i) num_items *= shape[i];
   size_bytes = (static_cast<std::size_t>(num_items) * static_cast<std::size_t>(item.bits) + 7) / 8;

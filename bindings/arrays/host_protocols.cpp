@@ -166,7 +166,7 @@ void read_buffer(nb::handle object, Array& array) {
   array.finish(numbers(buffer.strides), 8);
 }
 
-[[gnu::hot]] void read_pointer(nb::handle object, bool on_device, Array& array) {
+void read_pointer(nb::handle object, bool on_device, Array& array) {
   static const Name pointer("pointer"), nbytes("nbytes");
   const nb::object address = pointer.of(object);
   const nb::object size = nbytes.of(object);

@@ -125,14 +125,14 @@ std::string Item::name() const {
   return dlpack_name(code, bits, lanes);
 }
 
-[[gnu::hot]] bool same_items(const Item& one, const Item& other) {
+bool same_items(const Item& one, const Item& other) {
   if (one.code == Item::kAny || other.code == Item::kAny) return true;
   if (one.code >= 0 && other.code >= 0)
     return one.code == other.code && one.bits == other.bits && one.lanes == other.lanes;
   return one.name() == other.name();
 }
 
-[[gnu::hot]] bool take_number(char kind, std::int64_t item_bytes, Item& item) {
+bool take_number(char kind, std::int64_t item_bytes, Item& item) {
   switch (kind) {
     case 'i':
       item.code = dlpack::kInt;

@@ -108,7 +108,7 @@ std::int64_t numpy_item_bytes(nb::handle dtype) {
   return is_own_order(type.byte_order) ? item_bytes_of(type) : 0;
 }
 
-[[gnu::hot]] bool read_numpy_memory(nb::handle object, Array& array) {
+bool read_numpy_memory(nb::handle object, Array& array) {
   const NumpyArray& found = memory_of(object);
   const auto flags = static_cast<unsigned>(found.flags);
   const std::int64_t item_bytes = item_bytes_of(*found.type);

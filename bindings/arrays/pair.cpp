@@ -77,7 +77,7 @@ isthmus::MemoryKind kind_of(const Array& array) {
 
 }  // namespace
 
-[[gnu::hot]] void read_pair(ArrayReader& reader, nb::handle target, nb::handle source,
+void read_pair(ArrayReader& reader, nb::handle target, nb::handle source,
                             nb::handle stream, Hold hold, ArrayPair& pair) {
   reader.read(target, Role::target, hold, pair.target);
   reader.read(source, Role::source, hold, pair.source);
@@ -87,14 +87,14 @@ isthmus::MemoryKind kind_of(const Array& array) {
   pair.stream = ordering.stream();
 }
 
-[[gnu::hot]] bool is_plain(const ArrayPair& pair) {
+bool is_plain(const ArrayPair& pair) {
   const Array& target = pair.target;
   const Array& source = pair.source;
   return !target.read_only && target.size_bytes == source.size_bytes && target.contiguous() &&
          source.contiguous() && same_items(target.item, source.item) && same_shape(target, source);
 }
 
-[[gnu::hot]] isthmus::CopyOptions options_of(const ArrayPair& pair) {
+isthmus::CopyOptions options_of(const ArrayPair& pair) {
   isthmus::CopyOptions options;
   options.stream = pair.stream;
   options.target_kind = kind_of(pair.target);

@@ -122,7 +122,7 @@ nb::object ArrayReader::exported(nb::handle object, nb::handle device, nb::handl
   });
 }
 
-[[gnu::hot]] void ArrayReader::read(nb::handle object, Role role, Hold hold, Array& array) {
+void ArrayReader::read(nb::handle object, Role role, Hold hold, Array& array) {
   if (PyBytes_CheckExact(object.ptr())) {
     array.take_bytes(PyBytes_AsString(object.ptr()),
                      static_cast<std::size_t>(PyBytes_Size(object.ptr())));
@@ -171,7 +171,7 @@ void ArrayReader::refuse_at(const std::string& path, nb::handle error) const {
   throw nb::python_error();  // the function always raises
 }
 
-[[gnu::hot]] void ArrayReader::read_by(const TypeReader& reader, nb::handle object, Role role,
+void ArrayReader::read_by(const TypeReader& reader, nb::handle object, Role role,
                                        Hold hold, Array& array) const {
   switch (reader.way) {
     case Way::buffer:
@@ -247,7 +247,7 @@ void ArrayReader::export_after(nb::handle object, std::optional<std::uintptr_t> 
   });
 }
 
-[[gnu::hot]] void ArrayReader::note_writes(nb::handle tensors) {
+void ArrayReader::note_writes(nb::handle tensors) {
   static const Name name("note_writes");
   if (!note_writes_.is_valid()) note_writes_ = name.call_on(asked_);
   from_python([&] { return call_with(note_writes_, tensors); });

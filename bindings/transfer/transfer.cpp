@@ -45,7 +45,7 @@ bool is_usual_structure(nb::handle object) {
 }
 
 /// Reads two arrays. Returns false if one is a structure, whose members are to be copied.
-[[gnu::hot]] bool read_arrays(ArrayReader& reader, nb::handle target, nb::handle source,
+bool read_arrays(ArrayReader& reader, nb::handle target, nb::handle source,
                               nb::handle stream, Hold hold, ArrayPair& pair) try {
   if (is_usual_structure(target)) return false;
   read_pair(reader, target, source, stream, hold, pair);
@@ -90,7 +90,7 @@ auto copy_keeping(ArrayPair& pair, nb::handle target, nb::handle source, Copy co
   throw;
 }
 
-[[gnu::hot]] nb::object copy_arrays(ArrayTransfers& transfers, nb::handle target, nb::handle source,
+nb::object copy_arrays(ArrayTransfers& transfers, nb::handle target, nb::handle source,
                                     nb::handle stream) {
   ArrayPair pair;
   if (!read_arrays(transfers.reader, target, source, stream, Hold::call, pair))

@@ -103,9 +103,6 @@ public:
   /// missing.
   template <typename Function>
   ISTHMUS_HIDDEN Function raw(const Symbol<Function>& symbol) const noexcept;
-  /// The address of a function's entry in the table, to fetch it ahead.
-  template <typename Function>
-  ISTHMUS_HIDDEN const void* entry_of(const Symbol<Function>& symbol) const noexcept;
   template <typename Function>
   ISTHMUS_HIDDEN bool has(const Symbol<Function>& symbol) const noexcept;
 

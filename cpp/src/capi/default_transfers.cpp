@@ -20,7 +20,7 @@ PerProcess<Copies> copies;
 
 }  // namespace
 
-[[gnu::hot]] Transfers& default_transfers() {
+Transfers& default_transfers() {
   Copies& own = copies.get();
   if (Transfers* const made = own.made.load(std::memory_order_acquire)) return *made;
   // Throws in a child of a process that has used CUDA.

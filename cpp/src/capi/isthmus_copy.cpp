@@ -77,7 +77,7 @@ void fill(isthmus_copy_plan& target, const CopyPlan& plan) {
 using isthmus::capi::default_transfers;
 using isthmus::capi::guarded;
 
-[[gnu::hot]] isthmus_status isthmus_copy(void* target, const void* source, size_t size_bytes,
+isthmus_status isthmus_copy(void* target, const void* source, size_t size_bytes,
                                          const isthmus_copy_options* options,
                                          isthmus_error* error) {
   return guarded(error, [&] {

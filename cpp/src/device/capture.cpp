@@ -7,13 +7,13 @@
 
 namespace isthmus {
 
-[[gnu::hot]] ScopedRelaxedCapture::ScopedRelaxedCapture(const Driver& driver) noexcept
+ScopedRelaxedCapture::ScopedRelaxedCapture(const Driver& driver) noexcept
     : exchange_(driver.raw(symbol::thread_exchange_stream_capture_mode)) {
   // The call swaps: afterwards mode_ holds the thread's previous mode.
   if (exchange_ != nullptr && exchange_(&mode_) != CUDA_SUCCESS) exchange_ = nullptr;
 }
 
-[[gnu::hot]] ScopedRelaxedCapture::~ScopedRelaxedCapture() {
+ScopedRelaxedCapture::~ScopedRelaxedCapture() {
   if (exchange_ != nullptr) exchange_(&mode_);
 }
 

@@ -64,11 +64,6 @@ Function Driver::raw(const Symbol<Function>& symbol) const noexcept {
 }
 
 template <typename Function>
-const void* Driver::entry_of(const Symbol<Function>& symbol) const noexcept {
-  return static_cast<const void*>(&state_->functions[symbol.slot]);
-}
-
-template <typename Function>
 bool Driver::has(const Symbol<Function>& symbol) const noexcept {
   return raw(symbol) != nullptr;
 }

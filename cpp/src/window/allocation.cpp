@@ -107,7 +107,7 @@ std::vector<Allocation> allocations_of(const Driver& driver, std::uintptr_t poin
   return found;
 }
 
-[[gnu::hot]] std::uint64_t buffer_id_at(const Driver& driver, std::uintptr_t pointer) noexcept {
+std::uint64_t buffer_id_at(const Driver& driver, std::uintptr_t pointer) noexcept {
   unsigned long long id = 0;
   const auto get = driver.raw(symbol::pointer_get_attribute);
   if (get == nullptr ||

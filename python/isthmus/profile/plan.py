@@ -42,10 +42,10 @@ _SIZES_OF_PINNING = {256 * _KIB, _MIB, 4 * _MIB, 16 * _MIB}
 # The factor on a path's time when paths are compared, as in the native core: see
 # margin_of() in cpp/src/transfer/profile/profile.cpp.
 MARGINS: Mapping[Path, float] = {
-    Path.WINDOW: 1.03,
-    Path.WINDOW_THREADS: 1.1,
+    Path.WINDOW: 1.3,
+    Path.WINDOW_THREADS: 1.3,
     Path.DRIVER: 1.0,
-    Path.STAGED: 1.03,
+    Path.STAGED: 1.3,
 }
 # Several threads read through a window for at most this many times the driver's CPU time:
 # kMaxCpuTimes in cpp/src/transfer/copy/device_paths.cpp.

@@ -1,7 +1,6 @@
 #include "host/cpu/clock.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 #include <ctime>
@@ -12,36 +11,12 @@ namespace {
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 constexpr int kRounds = 8;
 constexpr int kCallsPerRound = 1000;
-constexpr std::int64_t kTicksMeasuredNs = 5'000;
-constexpr std::size_t kTicksMeasured = 5;
-
-double one_ticks_per_ns() {
-  const std::int64_t start_ns = steady_ns();
-  const std::uint64_t start = ticks();
-  std::int64_t now_ns = start_ns;
-  while (now_ns - start_ns < kTicksMeasuredNs) now_ns = steady_ns();
-  return static_cast<double>(ticks() - start) / static_cast<double>(now_ns - start_ns);
-}
-
-/// The median, since the thread may lose its core between the two clocks.
-double measured_ticks_per_ns() {
-  std::array<double, kTicksMeasured> found{};
-  std::generate(found.begin(), found.end(), one_ticks_per_ns);
-  std::sort(found.begin(), found.end());
-  return found[kTicksMeasured / 2];
-}
-
 }  // namespace
 
-[[gnu::hot]] std::int64_t steady_ns() noexcept {
+std::int64_t steady_ns() noexcept {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return std::int64_t{now.tv_sec} * kNsPerSecond + now.tv_nsec;
-}
-
-double ticks_per_ns() {
-  static const double measured = measured_ticks_per_ns();
-  return measured;
 }
 
 double timer_overhead_ns() {

@@ -12,13 +12,7 @@ namespace {
 // without a pause only one in this many is timed.
 constexpr std::uint32_t kTimedEvery = 64;
 
-/// Of a thread. In one object: a library finds each thread_local variable by a call.
-struct CallsOfThread {
-  /// By host::ticks(). After a pause a copy takes a hundred times as long, and no two take the same.
-  std::uint64_t last_ticks = 0;
-  std::uint32_t num_again = 0;
-};
-constinit thread_local CallsOfThread calls_of_thread;
+constinit thread_local std::uint32_t num_again_of_thread = 0;
 
 constexpr double kSecondsPerNs = 1e-9;
 
@@ -53,19 +47,10 @@ void Carriers::carry(const Plan& plan, const Request& request, std::int64_t star
   carry_timed(plan, request, 1, is_known ? start_ns : pauses_.now_ns());
 }
 
-[[gnu::hot]] Carriers::Turn Carriers::next_turn(const ColdLines* after_pause) noexcept {
-  CallsOfThread& mine = calls_of_thread;
-  const std::uint64_t now = host::ticks();
-  const std::uint64_t former = std::exchange(mine.last_ticks, now);
-  // Of a former copy that wasn't timed the end isn't known: if that copy alone took so long, this one
-  // is taken for one after a pause.
-  if (pauses_.may_be_after_pause(former, now)) {
-    if (after_pause != nullptr) after_pause->fetch();
-    return {1, false, true, pauses_.now_ns()};
-  }
-  const std::uint32_t number = mine.num_again++ % kTimedEvery;
-  if (number == 0) return {kTimedEvery, false, false, pauses_.now_ns()};
-  return {0, number == kTimedEvery - 1, false, kNoTime};
+Carriers::Turn Carriers::next_turn() const noexcept {
+  const std::uint32_t number = num_again_of_thread++ % kTimedEvery;
+  if (number == 0) return {kTimedEvery, false, pauses_.now_ns()};
+  return {0, number == kTimedEvery - 1, kNoTime};
 }
 
 void Carriers::carry_again(const Plan& plan, const Request& request, const Turn& turn) {
@@ -97,26 +82,15 @@ void Carriers::carry_timed(const Plan& plan, const Request& request, std::uint32
   const double seconds = end_copy(start_ns);
   double predicted = std::max(0.0, plan.predicted_seconds);
   // Copies without a prediction, such as those of managed memory, have other costs.
-  if (plan.pieces == nullptr && (predicted > 0 || is_window(plan.path))) {
-    const Expectation expected = plan.device->expectation(plan.path, crossing);
-    predicted = expected.seconds();
-    plan.device->learn(expected, seconds, plan.is_try);
-  }
+  if (plan.pieces == nullptr && (predicted > 0 || is_window(plan.path)))
+    predicted = plan.device->seconds(plan.path, crossing);
   statistics_.time(plan.path, seconds, predicted, num_copies);
-}
-
-[[gnu::hot]] void Carriers::note_carried(DevicePaths& device, const Expectation& expected,
-                                         std::int64_t start_ns) {
-  statistics_.count(expected.path, expected.crossing.size_bytes);
-  const double seconds = end_copy(start_ns);
-  statistics_.time(expected.path, seconds, expected.seconds(), 1);
-  device.learn(expected, seconds);
 }
 
 /// Notes that the copy ends now.
 ///
 /// Returns     the seconds that it took
-[[gnu::hot]] double Carriers::end_copy(std::int64_t start_ns) {
+double Carriers::end_copy(std::int64_t start_ns) {
   const std::int64_t end_ns = pauses_.now_ns();
   pauses_.note_end(end_ns);
   return static_cast<double>(end_ns - start_ns) * kSecondsPerNs;

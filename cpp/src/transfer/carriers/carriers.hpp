@@ -9,7 +9,6 @@
 #include "driver/driver.hpp"
 #include "transfer/carriers/background.hpp"
 #include "transfer/carriers/carrier.hpp"
-#include "transfer/copy/cold_lines.hpp"
 #include "transfer/copy/copy_pauses.hpp"
 #include "transfer/copy/copy_statistics.hpp"
 
@@ -29,22 +28,18 @@ public:
   /// Throws      as Carrier::carry()
   void carry(const Plan& plan, const Request& request, std::int64_t start_ns = kNoTime);
 
-  /// Whether a copy is timed that may be made again by the calling thread: each one after a pause,
-  /// and of the others one in many, which stands for all.
+  /// Whether a copy is timed that is made again by the calling thread: one in many, which stands for
+  /// all.
   struct Turn {
     std::uint32_t stands_for = 0;     ///< copies; 0: it isn't timed
     bool next_is_timed = false;       ///< the next one's pause must be known
-    bool may_be_after_pause = false;  ///< ask CopyPauses with start_ns
     std::int64_t start_ns = kNoTime;  ///< when the call began, if it is timed
   };
-  /// after_pause  is fetched if the copy may come after a pause; may be null
-  Turn next_turn(const ColdLines* after_pause = nullptr) noexcept;
+  Turn next_turn() const noexcept;
+  /// Of a copy whose rhythm must be known: it is timed, and stands for itself.
+  Turn timed_turn() const noexcept { return {1, false, pauses_.now_ns()}; }
   /// carry() for a plan of PlanCache.
   void carry_again(const Plan& plan, const Request& request, const Turn& turn);
-  /// Counts a copy that was made without a plan and is complete, and learns from it.
-  ///
-  /// start_ns    when the call began, by pauses().now_ns()
-  void note_carried(DevicePaths& device, const Expectation& expected, std::int64_t start_ns);
   /// Starts the thread of the background if begin() needs it for such a copy. Call it for each of
   /// several copies before the first begins: then no missing thread ends the call halfway.
   ///

@@ -141,7 +141,7 @@ bool is_complete_on_return(const CopyEnds& ends, CUstream stream) {
   return is_legacy(stream) && !ends.spans_registrations && (download || upload);
 }
 
-[[gnu::hot]] void copy_whole(const Driver& driver, const CopyEnds& ends) try {
+void copy_whole(const Driver& driver, const CopyEnds& ends) try {
   // Driver 580 doesn't need this; nothing is documented about others.
   const ScopedRelaxedCapture relaxed(driver);
   if (is_on_device(ends.target_kind)) {

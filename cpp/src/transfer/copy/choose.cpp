@@ -37,19 +37,6 @@ bool is_staged_file(const Task& task, const DevicePaths& device) {
          device.obstacle(CopyPath::staged, task.crossing).empty();
 }
 
-/// Takes the driver's copy now and then where the profile says that another path is best.
-/// CopiesAfterPauses keeps no plan without a profile, so that the next such copy is planned anew.
-void try_driver(const Task& task, Plan& plan) {
-  if (plan.profile == nullptr || task.ends.may_vanish() ||
-      !plan.device->is_driver_to_be_tried(plan.path, task.crossing))
-    return;
-  plan.path = CopyPath::driver;
-  plan.is_try = true;
-  plan.window = nullptr;
-  plan.profile = nullptr;
-  plan.predicted_seconds = plan.device->seconds(plan.path, task.crossing);
-}
-
 /// True for a copy from one GPU's own memory to another's.
 bool is_between_devices(const Task& task) {
   return task.target.kind == MemoryKind::device && task.source.kind == MemoryKind::device &&
@@ -129,10 +116,7 @@ Plan Chooser::ready(const Task& task, const Request& request) {
   if (is_between_devices(task)) devices_.join(task.target.device, task.source.device);
   Plan plan = choose(task, request);
   if (is_window(plan.path)) plan.window = open_window_of(task);
-  if (!is_window(plan.path) || plan.window != nullptr) {
-    try_driver(task, plan);
-    return plan;
-  }
+  if (!is_window(plan.path) || plan.window != nullptr) return plan;
   if (plan.by_name) {
     plan.window = windows_.open(task.device_range(), task.device_address(), task.ends.size_bytes);
     plan.opens_window = true;

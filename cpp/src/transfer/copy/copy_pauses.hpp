@@ -11,9 +11,8 @@
 namespace isthmus::transfer {
 
 /// Knows when the last copy ended. After a pause the threads that help copies sleep, and caches are
-/// cold: other paths are the cheapest then. May be used from any thread. Lies in one cache line, since
-/// after a pause each that is read costs time.
-class alignas(32) CopyPauses {
+/// cold: other paths are the cheapest then. May be used from any thread.
+class CopyPauses {
 public:
   /// Nanoseconds from an arbitrary start.
   using Clock = std::int64_t();
@@ -21,10 +20,7 @@ public:
   /// least       a shorter time isn't a pause
   /// clock       replaces the system's, for tests
   explicit CopyPauses(std::chrono::nanoseconds least, Clock* clock = host::steady_ns)
-      : least_ns_(least.count()),
-        least_ticks_(
-            static_cast<std::uint64_t>(static_cast<double>(least_ns_) * host::ticks_per_ns())),
-        clock_(clock) {}
+      : least_ns_(least.count()), clock_(clock) {}
 
   std::int64_t now_ns() const noexcept { return clock_(); }
   void note_end(std::int64_t now_ns) noexcept {
@@ -37,16 +33,8 @@ public:
     return last_ns == kNoTime || now_ns - last_ns > least_ns_;
   }
 
-  /// True if a thread whose last call began at `former` and whose next one begins at `now`, by
-  /// host::ticks(), may have paused. It hasn't if the former copy itself took that long. For calls
-  /// that are too short to read the clock.
-  bool may_be_after_pause(std::uint64_t former, std::uint64_t now) const noexcept {
-    return now - former > least_ticks_;
-  }
-
 private:
   const std::int64_t least_ns_;
-  const std::uint64_t least_ticks_;
   Clock* const clock_;
   std::atomic<std::int64_t> last_end_ns_{kNoTime};
 };

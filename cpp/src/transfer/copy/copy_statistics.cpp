@@ -5,7 +5,7 @@ namespace {
 
 constexpr double kNanosecondsPerSecond = 1e9;
 
-/// Of a time that isn't negative. Without a call of libm, whose code isn't in the caches after a pause.
+/// Of a time that isn't negative.
 std::uint64_t nanoseconds(double seconds) {
   // NOLINTNEXTLINE(bugprone-incorrect-roundings)
   return static_cast<std::uint64_t>(seconds * kNanosecondsPerSecond + 0.5);
@@ -13,7 +13,7 @@ std::uint64_t nanoseconds(double seconds) {
 
 }  // namespace
 
-[[gnu::hot]] void CopyStatistics::count(CopyPath path, std::size_t size_bytes,
+void CopyStatistics::count(CopyPath path, std::size_t size_bytes,
                                         std::uint64_t num_copies) noexcept {
   Counters& counters = of(path);
   counters.num_copies.fetch_add(num_copies, std::memory_order_relaxed);
@@ -27,7 +27,7 @@ void CopyStatistics::count_back(CopyPath path, std::size_t size_bytes,
   counters.num_bytes.fetch_sub(size_bytes, std::memory_order_relaxed);
 }
 
-[[gnu::hot]] void CopyStatistics::time(CopyPath path, double seconds, double predicted_seconds,
+void CopyStatistics::time(CopyPath path, double seconds, double predicted_seconds,
                                        double num_copies) noexcept {
   Counters& counters = of(path);
   counters.nanoseconds.fetch_add(nanoseconds(seconds * num_copies), std::memory_order_relaxed);

@@ -39,10 +39,6 @@ public:
   /// copy, so only some of them are timed, and stand for all.
   void time(CopyPath path, double seconds, double predicted_seconds, double num_copies) noexcept;
   std::vector<PathUse> uses() const;
-  /// What count() and time() of this path write.
-  const void* line_of(CopyPath path) const noexcept {
-    return &counters_[static_cast<std::size_t>(path)];
-  }
 
 private:
   struct alignas(32) Counters {  // so that each lies in one line

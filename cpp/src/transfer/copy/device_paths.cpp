@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -22,44 +21,19 @@ constexpr double kBeginningSeconds = 5e-6;
 // A path may take this many times the CPU time of the driver's copy, whose thread spins until the end.
 constexpr double kMaxCpuTimes = 2;
 
-// Windows that several threads share back to back are taken without a choice after a pause only if the
-// driver's copy takes so many times as long: on two H100s 64 to 256 KiB up from pinned memory took up
-// to 1.2 of cudaMemcpy's time where the profile said 0.8 to 0.9 for one thread (not kept). Threads that
-// must wake count 1.3 times anyway: see margin_of().
-constexpr double kClearly = 1.25;
-
-// A single copy moves a path's share of its pause costs by a quarter of the way, so that two or
-// three tell the program's rhythm. One that was interrupted doesn't count for more than kMaxShare.
-constexpr float kLearned = 0.25F;
-constexpr float kMaxShare = 3;
-// The shares of paths that aren't taken follow that of the one that is: what a program's pauses cost
-// depends most on the program and the host. So a path that was slow once where others weren't is tried
-// again some time, and none is taken only because nothing was learned of it.
-constexpr float kFollowed = 1.0F / 64;
-// Where a pause costs less than this, its share is too uncertain for others: these return to 1 then.
-constexpr double kLeastFollowedSeconds = 10e-6;
-// Where a pause costs less than this, copies tell nothing about it.
-constexpr double kLeastPauseSeconds = 1e-6;
-
-// The same copy after a pause takes up to twice as long some minutes later (benchmarks/rhythms). The
-// driver's copy is tried if the profile, or what was learned, says that it takes kMaxTriedTimes the
-// best path's time at most: then one copy in kTriedEvery goes by it. In the long run that costs 0.04
-// of their time if the lower of both is right, and 0.13 if the driver takes three times as long.
-constexpr double kMaxTriedTimes = 1.6;
-constexpr unsigned kTriedEvery = 16;
-constexpr float kLearnedByTry = 0.5F;
-// A copy is slow for other reasons than its path, too: an interruption, memory without pages. So one
-// that is quicker than was thought counts for more.
-constexpr float kLearnedByQuickTry = 0.75F;
-
-/// Where pauses cost nothing, as on the emulated link, they make nothing uncertain either.
-double counted_seconds(CopyPath path, double seconds, double pause_seconds) {
-  return seconds * margin_of(path, pause_seconds > 0);
+/// What paths are compared by that are clearly cheaper than the driver's copy.
+double counted_seconds(CopyPath path, double seconds) {
+  return path == CopyPath::window_threads ? seconds * margin_of(path) : seconds;
 }
 
-float learned_of(bool is_try, bool is_quick) {
-  if (!is_try) return kLearned;
-  return is_quick ? kLearnedByQuickTry : kLearnedByTry;
+/// 0 for a path that has no curve.
+double seconds_of(const Profile& profile, CopyPath path, const Crossing& crossing) noexcept {
+  const CostCurve* const curve = profile.curve(path, crossing.direction, crossing.host_kind);
+  if (curve == nullptr) return 0;
+  const double more = crossing.after_pause
+                          ? profile.pause_seconds(path, crossing.direction, crossing.host_kind)
+                          : 0;
+  return curve->seconds(crossing.size_bytes) + more;
 }
 
 /// A thread reads through a window at one rate, so the time that one thread takes is the CPU time that
@@ -76,15 +50,13 @@ bool takes_much_cpu(CopyPath path, const Crossing& crossing, const Profile& prof
          alone->seconds(crossing.size_bytes) > kMaxCpuTimes * driver->seconds(crossing.size_bytes);
 }
 
-/// "counted 1.03 times: ..."; empty for the driver's copy.
+/// What is said of a usable path; empty for the driver's copy.
 std::string text_of_margin(CopyPath path) {
-  const int hundredths = static_cast<int>(std::lround(margin_of(path) * 100));
-  if (hundredths <= 100) return {};
-  const int rest = hundredths % 100;
-  std::string text = "counted " + std::to_string(hundredths / 100) + "." + (rest < 10 ? "0" : "") +
-                     std::to_string(rest) + " times: ";
-  return text + (path == CopyPath::window_threads ? "its helper threads may be asleep"
-                                                  : "it must clearly beat the driver's copy");
+  if (path == CopyPath::driver) return {};
+  std::string text = "it must be 1.3 times cheaper than the driver's copy";
+  if (path == CopyPath::window_threads) text += " and than one thread's, which wakes no other";
+  if (path == CopyPath::staged) text += ", also after a pause";
+  return text;
 }
 
 }  // namespace
@@ -106,7 +78,6 @@ void DevicePaths::use(const std::shared_ptr<const Profile>& profile) {
     if (std::ranges::find(profiles_, profile) == profiles_.end()) profiles_.push_back(profile);
     profile_.store(profile.get(), std::memory_order_release);
   }
-  for (auto& share : pause_shares_) share.store(1, std::memory_order_relaxed);
   ring_.use_threads(profile->ring_threads());
   find_window_limits(Direction::host_to_device);
   find_window_limits(Direction::device_to_host);
@@ -166,92 +137,39 @@ std::string DevicePaths::text_of(Fit fit) const {
   return {};
 }
 
-double DevicePaths::seconds(CopyPath path, const Crossing& crossing) const {
-  return seconds(expectation(path, crossing));
+double DevicePaths::seconds(CopyPath path, const Crossing& crossing) const noexcept {
+  return seconds_of(*profile(), path, crossing);
 }
 
-Expectation DevicePaths::expectation(CopyPath path, const Crossing& crossing) const noexcept {
-  return expectation(*profile(), path, crossing);
-}
-
-Expectation DevicePaths::expectation(const Profile& profile, CopyPath path,
-                                     const Crossing& crossing) noexcept {
-  const CostCurve* const curve = profile.curve(path, crossing.direction, crossing.host_kind);
-  if (curve == nullptr) return {path, crossing};
-  return {path, crossing, curve->seconds(crossing.size_bytes),
-          profile.pause_seconds(path, crossing.direction, crossing.host_kind)};
-}
-
-[[gnu::hot]] double DevicePaths::seconds(const Expectation& expected) const noexcept {
-  return expected.back_to_back_seconds + pause_seconds(expected);
-}
-
-[[gnu::hot]] void DevicePaths::fetch(const Expectation& expected) const noexcept {
-  __builtin_prefetch(&profile_);
-  // learn() changes the shares of all paths.
-  __builtin_prefetch(&pause_shares_[way_of(kAllPaths.front(), expected.crossing)]);
-  __builtin_prefetch(&pause_shares_[way_of(kAllPaths.back(), expected.crossing)]);
-}
-
-/// What was seen of pauses lately; 0 without a pause.
-[[gnu::hot]] double DevicePaths::pause_seconds(const Expectation& expected) const noexcept {
-  if (!expected.crossing.after_pause) return 0;
-  const std::size_t way = way_of(expected.path, expected.crossing);
-  return pause_shares_[way].load(std::memory_order_relaxed) * expected.pause_seconds;
-}
-
-[[gnu::hot]] void DevicePaths::learn(const Expectation& expected, double seconds,
-                                     bool is_try) noexcept {
-  if (!expected.crossing.after_pause || expected.pause_seconds < kLeastPauseSeconds) return;
-  const double more = seconds - expected.back_to_back_seconds;
-  const float seen = std::clamp(static_cast<float>(more / expected.pause_seconds), 0.0F, kMaxShare);
-  std::atomic<float>& taken = pause_shares_[way_of(expected.path, expected.crossing)];
-  const float before = taken.load(std::memory_order_relaxed);
-  const float now = before + learned_of(is_try, seen < before) * (seen - before);
-  taken.store(now, std::memory_order_relaxed);
-  const float followed = expected.pause_seconds < kLeastFollowedSeconds ? 1 : now;
-  for (const CopyPath path : kAllPaths) {
-    if (path == expected.path) continue;
-    std::atomic<float>& other = pause_shares_[way_of(path, expected.crossing)];
-    const float share = other.load(std::memory_order_relaxed);
-    other.store(share + kFollowed * (followed - share), std::memory_order_relaxed);
-  }
+/// One thread's window wakes nobody: a pause costs it no more than the driver's copy. The driver takes
+/// twice as long to write memory that the ring's threads have just written, so their paths don't take
+/// turns with the rhythm.
+bool DevicePaths::is_clearly_cheaper(const Profile& profile, CopyPath path, const Crossing& crossing) {
+  const auto is_in = [&](bool after_pause) {
+    Crossing rhythm = crossing;
+    rhythm.after_pause = after_pause;
+    return margin_of(path) * seconds_of(profile, path, rhythm) <=
+           seconds_of(profile, CopyPath::driver, rhythm);
+  };
+  if (path == CopyPath::window) return is_in(false);
+  if (path == CopyPath::staged) return is_in(false) && is_in(true);
+  return is_in(crossing.after_pause);
 }
 
 Choice DevicePaths::best(const Crossing& crossing, bool without_windows) const {
   const Profile* const current = profile();
+  Choice best{CopyPath::driver, seconds_of(*current, CopyPath::driver, crossing)};
   double least = std::numeric_limits<double>::infinity();
-  Choice best{CopyPath::driver, least};
   for (const CopyPath path : kAllPaths) {
-    if (without_windows && is_window(path)) continue;
-    if (current->curve(path, crossing.direction, crossing.host_kind) == nullptr) continue;
-    const Expectation expected = expectation(*current, path, crossing);
-    const double cost = seconds(expected);
-    const double counted = counted_seconds(path, cost, pause_seconds(expected));
+    if (path == CopyPath::driver || (without_windows && is_window(path))) continue;
+    if (!is_clearly_cheaper(*current, path, crossing)) continue;
+    const double cost = seconds_of(*current, path, crossing);
+    const double counted = counted_seconds(path, cost);
     if (counted >= least || fit(path, crossing, *current) != Fit::yes) continue;
     least = counted;
     best = {path, cost};
   }
-  if (best.seconds == std::numeric_limits<double>::infinity()) best.seconds = 0;
   return best;
-}
-
-bool DevicePaths::is_driver_to_be_tried(CopyPath best, const Crossing& crossing) noexcept {
-  if (!crossing.after_pause || best == CopyPath::driver) return false;
-  const Profile& current = *profile();
-  const Expectation by_driver = expectation(current, CopyPath::driver, crossing);
-  if (by_driver.pause_seconds < kLeastPauseSeconds) return false;
-  const Expectation by_best = expectation(current, best, crossing);
-  // What was learned may be wrong by now, so it can't raise this. And where pauses cost the best path
-  // little, they may cost the driver little.
-  const double share = pause_seconds(by_best) < by_best.pause_seconds
-                           ? pause_seconds(by_best) / by_best.pause_seconds
-                           : 1;
-  const double least_seconds = by_driver.back_to_back_seconds +
-                               std::min(pause_seconds(by_driver), share * by_driver.pause_seconds);
-  if (least_seconds > kMaxTriedTimes * seconds(by_best)) return false;
-  std::atomic<unsigned>& num_untried = num_untried_[way_of(CopyPath::driver, crossing)];
-  return num_untried.fetch_add(1, std::memory_order_relaxed) % kTriedEvery == 1;
 }
 
 std::string DevicePaths::obstacle(CopyPath path, const Crossing& crossing) const {
@@ -266,24 +184,21 @@ std::string DevicePaths::obstacle(CopyPath path, const Crossing& crossing) const
 
 std::vector<PathCost> DevicePaths::costs(const Crossing& crossing) const {
   const Profile* const current = profile();
-  Crossing after_pause = crossing;
-  after_pause.after_pause = true;
   std::vector<PathCost> costs;
   for (const CopyPath path : kAllPaths) {
     const Fit found = fit(path, crossing, *current);
     const bool usable = found == Fit::yes;
-    costs.push_back({path, usable, seconds(expectation(*current, path, crossing)),
-                     pause_seconds(expectation(*current, path, after_pause)),
+    costs.push_back({path, usable, seconds_of(*current, path, crossing),
+                     current->pause_seconds(path, crossing.direction, crossing.host_kind),
                      usable ? text_of_margin(path) : text_of(found)});
   }
-  const auto counted = [&](const PathCost& cost) {
-    return counted_seconds(cost.path, cost.seconds,
-                           pause_seconds(expectation(*current, cost.path, crossing)));
+  const auto order = [&](const PathCost& cost) {
+    if (!cost.usable) return std::pair{3, 0.0};
+    if (cost.path == CopyPath::driver) return std::pair{1, 0.0};
+    return std::pair{is_clearly_cheaper(*current, cost.path, crossing) ? 0 : 2,
+                     counted_seconds(cost.path, cost.seconds)};
   };
-  std::stable_sort(costs.begin(), costs.end(), [&](const PathCost& one, const PathCost& other) {
-    if (one.usable != other.usable) return one.usable;
-    return one.usable && counted(one) < counted(other);
-  });
+  std::ranges::stable_sort(costs, {}, order);
   return costs;
 }
 
@@ -300,10 +215,7 @@ void DevicePaths::find_window_limits(Direction direction) {
     const BestWindows after_pause = best_windows(direction, size, true);
     const std::size_t before = std::exchange(threads_bytes, size);
     if (window_bytes == before && again.one_thread_for_both) window_bytes = size;
-    // Choosing takes more time than it could spare the shortest copies.
-    const bool always = after_pause.for_both &&
-                        (window_bytes == size || windows_win_clearly_after_pause(direction, size));
-    if (always_bytes == before && always) always_bytes = size;
+    if (always_bytes == before && after_pause.for_both) always_bytes = size;
     // A window costs the same for both kinds of memory: if one's profile says that waking threads
     // doesn't pay, it doesn't clearly pay for the other's.
     if (alone_bytes == before && after_pause.one_thread_for_one) alone_bytes = size;
@@ -331,16 +243,6 @@ DevicePaths::BestWindows DevicePaths::best_windows(Direction direction, std::siz
   const bool for_pinned = pinned == CopyPath::window;
   return {is_window(pageable) && is_window(pinned), for_pageable && for_pinned,
           for_pageable || for_pinned};
-}
-
-/// Otherwise the copy is planned, by what copies have taken lately.
-bool DevicePaths::windows_win_clearly_after_pause(Direction direction,
-                                                  std::size_t size_bytes) const {
-  return std::ranges::all_of(
-      std::array{MemoryKind::pageable, MemoryKind::pinned}, [&](MemoryKind kind) {
-        const Crossing crossing{direction, kind, size_bytes, true};
-        return seconds(CopyPath::driver, crossing) > kClearly * best(crossing, false).seconds;
-      });
 }
 
 void DevicePaths::give_up_ring(const std::string& why) {

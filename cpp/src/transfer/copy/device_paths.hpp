@@ -29,19 +29,6 @@ struct Choice {
   double seconds = 0;
 };
 
-/// What the profile says of a copy by one path.
-struct Expectation {
-  CopyPath path = CopyPath::driver;
-  Crossing crossing;
-  double back_to_back_seconds = 0;  ///< without a pause; 0: unknown
-  double pause_seconds = 0;         ///< what a pause adds
-
-  /// Whatever copies took.
-  double seconds() const noexcept {
-    return back_to_back_seconds + (crossing.after_pause ? pause_seconds : 0);
-  }
-};
-
 /// The paths to one device. May be used from any thread.
 class DevicePaths {
 public:
@@ -60,25 +47,17 @@ public:
   /// Valid for the life of this object, even if another profile is used meanwhile.
   const Profile* profile() const noexcept { return profile_.load(std::memory_order_acquire); }
 
-  /// The cheapest path; with `without_windows` the cheapest that needs no window. There always is
-  /// one.
-  Choice best(const Crossing& crossing, bool without_windows) const;
-  /// True for the second and every sixteenth copy after a pause whose best path isn't the driver's, if
-  /// the driver's doesn't take much longer by the profile, or by what was learned: it may take less by
-  /// now, and only a copy by it tells. Counts the copies of a direction and kind of memory.
-  bool is_driver_to_be_tried(CopyPath best, const Crossing& crossing) noexcept;
-  /// Every path, usable ones first, cheapest first, with reasons; also what pauses cost.
-  std::vector<PathCost> costs(const Crossing& crossing) const;
-  /// Predicted seconds of one path, after a pause by what was learned; 0 if it has no curve.
-  double seconds(CopyPath path, const Crossing& crossing) const;
-  Expectation expectation(CopyPath path, const Crossing& crossing) const noexcept;
-  /// Fetches into the caches what profile() and learn() will read.
-  void fetch(const Expectation& expected) const noexcept;
-  /// Tells what a copy took. After a pause each path's share of what the profile says of pauses follows
-  /// what was seen, in later choices: a program may spin, sleep or run kernels.
+  /// The path of a copy: the driver's, unless another one is clearly cheaper: margin_of() times. Of
+  /// those the cheapest; several threads must be clearly cheaper than one, too. A window of one thread
+  /// is compared back to back, one of several in the copy's rhythm, and staging in both.
   ///
-  /// is_try      of a path that isn't taken often: this copy counts for more
-  void learn(const Expectation& expected, double seconds, bool is_try = false) noexcept;
+  /// without_windows  only of paths that need none
+  Choice best(const Crossing& crossing, bool without_windows) const;
+  /// Every path with reasons, and what pauses cost: those that are clearly cheaper than the driver's
+  /// copy, the driver's copy, other usable ones, and the rest.
+  std::vector<PathCost> costs(const Crossing& crossing) const;
+  /// What the profile says of one path; 0 if it has no curve.
+  double seconds(CopyPath path, const Crossing& crossing) const noexcept;
   /// Why a path can't be taken; empty if it can.
   std::string obstacle(CopyPath path, const Crossing& crossing) const;
 
@@ -90,7 +69,7 @@ public:
   std::size_t window_threads_until_bytes(Direction direction) const noexcept {
     return until_[static_cast<int>(direction)].threads_bytes.load(std::memory_order_relaxed);
   }
-  /// The same, after a pause too: there windows that several threads share must win clearly.
+  /// The same, after a pause too.
   std::size_t window_always_until_bytes(Direction direction) const noexcept {
     return until_[static_cast<int>(direction)].always_bytes.load(std::memory_order_relaxed);
   }
@@ -151,14 +130,7 @@ private:
     bool one_thread_for_one = false;
   };
   BestWindows best_windows(Direction direction, std::size_t size_bytes, bool after_pause) const;
-  bool windows_win_clearly_after_pause(Direction direction, std::size_t size_bytes) const;
-  static Expectation expectation(const Profile& profile, CopyPath path,
-                                 const Crossing& crossing) noexcept;
-  double seconds(const Expectation& expected) const noexcept;
-  double pause_seconds(const Expectation& expected) const noexcept;
-  static std::size_t way_of(CopyPath path, const Crossing& crossing) noexcept {
-    return Profile::way_of(path, crossing.direction, crossing.host_kind);
-  }
+  static bool is_clearly_cheaper(const Profile& profile, CopyPath path, const Crossing& crossing);
   void give_up_ring(const std::string& why);
 
   Context context_;
@@ -171,10 +143,6 @@ private:
   std::vector<std::shared_ptr<const Profile>> profiles_;  ///< all that were used
   std::atomic<const Profile*> profile_{nullptr};
   std::array<Until, 2> until_;
-  /// Of each way: how much of the profile's pause_seconds() copies took lately.
-  std::array<std::atomic<float>, Profile::kNumWays> pause_shares_;
-  /// Of the driver's way: copies after pauses that another path makes, tries among them.
-  std::array<std::atomic<unsigned>, Profile::kNumWays> num_untried_{};
   std::atomic<bool> ring_given_up_{false};
   std::string why_ring_given_up_;
   std::array<std::atomic<std::size_t>, 2> at_once_bytes_{};

@@ -29,7 +29,6 @@ public:
         made_.at(static_cast<std::size_t>(device)).load(std::memory_order_acquire);
     return found != nullptr ? *found : make(device);
   }
-  bool has_one() const noexcept { return made_.size() == 1; }
   /// A context for questions about pointers: CUDA answers none without one.
   struct AnyContext {
     std::optional<CurrentContext> pushed;  ///< if the thread had none

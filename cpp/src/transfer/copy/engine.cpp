@@ -44,7 +44,6 @@ Engine::Engine(Windows the_windows, const RingSettings& ring)
       chooser_(driver, devices_, *cache_),
       carriers_(driver, std::max<std::chrono::nanoseconds>(window::spin_time(), kLeastPause)),
       plans_(driver, devices_, *cache_, host_memory_),
-      after_pauses_(driver, devices_, host_memory_, carriers_),
       many_(driver, host_memory_, devices_, *cache_, chooser_, carriers_),
       strided_(driver, host_memory_, devices_) {
   prepare_for_failures();
@@ -77,7 +76,7 @@ Engine& Engine::in_child() {
   return *child;
 }
 
-[[gnu::hot]] void Engine::copy(void* target, const void* source, std::size_t size_bytes,
+void Engine::copy(void* target, const void* source, std::size_t size_bytes,
                                const CopyOptions& options) {
   const Request request = request_of(options, Return::complete);
   if (size_bytes == 0 || copy_again(target, source, size_bytes, request)) return;
@@ -103,16 +102,16 @@ Task Engine::examined(void* target, const FileSource& source, std::size_t size_b
 }
 
 /// Returns     false, with nothing done, if the copy must be examined.
-[[gnu::hot]] bool Engine::copy_again(void* target, const void* source, std::size_t size_bytes,
+bool Engine::copy_again(void* target, const void* source, std::size_t size_bytes,
                                      const Request& request) try {
-  const Carriers::Turn turn = carriers_.next_turn(&after_pauses_.cold_lines());
-  if (turn.may_be_after_pause &&
-      after_pauses_.copy(target, source, size_bytes, request, turn.start_ns))
-    return true;
   Plan plan = plans_.find(target, source, size_bytes, request);
   if (!plan) return false;
-  if (turn.may_be_after_pause && carriers_.pauses().is_after_pause(turn.start_ns))
-    plan.path = PlanCache::path_after_pause(plan);
+  Carriers::Turn turn = carriers_.next_turn();
+  if (plan.path == CopyPath::window_threads && plan.window->helpers_asleep()) {
+    turn = carriers_.timed_turn();
+    if (carriers_.pauses().is_after_pause(turn.start_ns))
+      plan.path = PlanCache::path_after_pause(plan);
+  }
   const ContextOfDevice context(plan.device->context());
   if (!plans_.confirm(plan, request)) return false;
   carriers_.carry_again(plan, request, turn);
@@ -161,7 +160,6 @@ void Engine::copy_examined(const Task& task, const Request& request) {
   const Plan plan = chooser_.ready(task, request);
   carriers_.carry(plan, request, task.start_ns);
   plans_.note(plan, request);
-  after_pauses_.note(plan, request);
 }
 
 std::shared_ptr<PendingCopy> Engine::copy_async(void* target, const void* source,

@@ -15,7 +15,6 @@
 #include "transfer/carriers/carriers.hpp"
 #include "transfer/carriers/window_cache.hpp"
 #include "transfer/copy/choose.hpp"
-#include "transfer/copy/copies_after_pauses.hpp"
 #include "transfer/copy/devices.hpp"
 #include "transfer/copy/host_memory.hpp"
 #include "transfer/copy/plan_cache.hpp"
@@ -98,7 +97,6 @@ private:
   Chooser chooser_;
   Carriers carriers_;
   PlanCache plans_;
-  CopiesAfterPauses after_pauses_;
   ManyCopies many_;
   StridedCopies strided_;
 };

@@ -55,7 +55,7 @@ HostTouch HostMemory::touch(const void* begin, std::size_t size_bytes,
   return all_pinned ? HostTouch::direct : touch_mappings(begin, size_bytes, access);
 }
 
-[[gnu::hot]] HostTouch HostMemory::touch_pageable(const void* begin, std::size_t size_bytes,
+HostTouch HostMemory::touch_pageable(const void* begin, std::size_t size_bytes,
                                                   host::Access access) const noexcept {
   if (is_known(begin, size_bytes)) return HostTouch::direct;
   return touch_mappings(begin, size_bytes, access);

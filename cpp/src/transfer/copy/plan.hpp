@@ -34,7 +34,6 @@ struct Plan {
   CopyPath path = CopyPath::driver;
   bool by_name = false;   ///< no other path may stand in
   bool recorded = false;  ///< in the graph of the stream's capture
-  bool is_try = false;    ///< not by the cheapest path: to see what this one takes by now
   /// For the window paths: null until Chooser::ready() has found or opened one.
   std::shared_ptr<CachedWindow> window;
   bool opens_window = false;    ///< `window` was opened for this copy

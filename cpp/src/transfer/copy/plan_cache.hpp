@@ -23,7 +23,7 @@ struct KnownCopy;
 /// quicker than those that have to wake: see path_after_pause(). Second, the copy that the calling
 /// thread has just made by the driver, for the rest of the kernel's tick. Examining a copy means asking
 /// the driver about two pointers and the stream, 0.4 us, and a program that polls a result, or feeds a
-/// kernel from one buffer, copies the same bytes thousands of times. CopiesAfterPauses knows others.
+/// kernel from one buffer, copies the same bytes thousands of times.
 /// May be used from any thread.
 class PlanCache {
 public:

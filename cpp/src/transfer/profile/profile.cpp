@@ -11,14 +11,9 @@
 namespace isthmus::transfer {
 namespace {
 
-// Medians of the same copy, measured minutes apart, differ by 3 %. Those of copies by a window's
-// threads differ by 10 % and more, because each thread may be asleep or not running. Source: the
-// points of benchmarks/transfer/h200/details.json that were measured twice.
-constexpr double kNoise = 1.03;
-constexpr double kNoiseOfThreads = 1.1;
-// What waking threads costs differs from one minute to the next. A window of one thread wakes none.
-// Source: benchmarks/rhythms.
-constexpr double kNoiseAfterPause = 1.3;
+// What the same copy takes differs by 3 % from minute to minute, by 10 % if threads help, and by a
+// factor of up to two after a pause. Source: benchmarks/transfer, benchmarks/rhythms.
+constexpr double kClearly = 1.3;
 
 void check(const CostPoint& point) {
   if (std::isfinite(point.seconds) && point.seconds > 0) return;
@@ -72,12 +67,7 @@ double pause_seconds_of(const CostCurve& back_to_back, const std::vector<CostPoi
   return (more[(more.size() - 1) / 2] + more[more.size() / 2]) / 2;
 }
 
-double margin_of(CopyPath path, bool after_pause) noexcept {
-  if (path == CopyPath::driver) return 1;
-  if (path == CopyPath::window) return kNoise;
-  if (after_pause) return kNoiseAfterPause;
-  return path == CopyPath::window_threads ? kNoiseOfThreads : kNoise;
-}
+double margin_of(CopyPath path) noexcept { return path == CopyPath::driver ? 1 : kClearly; }
 
 Profile::Profile(std::vector<Entry> entries, bool measured, std::string source)
     : entries_(std::move(entries)), measured_(measured), source_(std::move(source)) {

@@ -51,10 +51,9 @@ double pause_seconds_of(const CostCurve& back_to_back, const std::vector<CostPoi
 /// The same of a path if nobody has measured it.
 double assumed_pause_seconds(CopyPath path, bool emulated);
 
-/// The factor on a path's predicted seconds when paths are compared. A path must be this much
-/// faster than the driver's copy, so that a slightly wrong prediction doesn't make a copy slower
-/// than cudaMemcpy.
-double margin_of(CopyPath path, bool after_pause = false) noexcept;
+/// How many times cheaper than the driver's copy a path must be to be taken, so that a wrong prediction
+/// doesn't make a copy slower than cudaMemcpy.
+double margin_of(CopyPath path) noexcept;
 
 /// The longest text of a profile: some hundred times as long as what `isthmus profile` writes.
 inline constexpr std::size_t kMaxProfileBytes = std::size_t{4} << 20U;
