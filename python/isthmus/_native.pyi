@@ -1032,7 +1032,7 @@ class CopyPlan:
 
     @property
     def costs(self) -> list[PathCost]:
-        """For every path, cheapest first."""
+        """For every path, in the order in which they are preferred."""
 
     @property
     def measured(self) -> bool: ...

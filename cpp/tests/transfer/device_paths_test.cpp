@@ -54,8 +54,7 @@ private:
 };
 
 TEST_F(DevicePathsTest, APathMustBeThirteenTenthsCheaperThanTheDriversCopy) {
-  for (const CopyPath path :
-       {CopyPath::window, CopyPath::window_threads, CopyPath::staged}) {
+  for (const CopyPath path : {CopyPath::window, CopyPath::window_threads, CopyPath::staged}) {
     const Crossing crossing{Direction::host_to_device, MemoryKind::pageable, 4096};
     use(profile_of({{CopyPath::driver, always(1.29e-5)}, {path, always(1e-5)}}));
     EXPECT_EQ(paths().best(crossing, false).path, CopyPath::driver) << name_of(path);
@@ -90,8 +89,7 @@ TEST_F(DevicePathsTest, StagingAndTheDriverDoNotTakeTurnsWithTheRhythm) {
       << "cheap back to back alone";
   use(profile_with_pauses({{CopyPath::driver, 120e-6, 200e-6}, {CopyPath::staged, 100e-6, 1e-6}}));
   const Crossing after_pause{Direction::device_to_host, MemoryKind::pageable, kMiB, true};
-  EXPECT_EQ(paths().best(after_pause, false).path, CopyPath::driver)
-      << "cheap after a pause alone";
+  EXPECT_EQ(paths().best(after_pause, false).path, CopyPath::driver) << "cheap after a pause alone";
 }
 
 TEST_F(DevicePathsTest, LongPageableCopiesOfTheDefaultsAreStagedInBothRhythms) {

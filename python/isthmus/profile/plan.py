@@ -39,7 +39,7 @@ _PAGEABLE_ONLY = {Path.STAGED, Path.REGISTERED}
 # Pinning is used only by name: so many sizes are enough to predict its cost.
 _SIZES_OF_PINNING = {256 * _KIB, _MIB, 4 * _MIB, 16 * _MIB}
 
-# The factor on a path's time when paths are compared, as in the native core: see
+# How many times cheaper than the driver's copy a path must be, as in the native core: see
 # margin_of() in cpp/src/transfer/profile/profile.cpp.
 MARGINS: Mapping[Path, float] = {
     Path.WINDOW: 1.3,
@@ -256,7 +256,14 @@ def cheapest(costs: Mapping[Path, float], direction: str = "h2d") -> Path | None
         costs: Seconds, at one size.
         direction: "h2d" or "d2h".
     """
-    counted = {path: costs[path] * margin for path, margin in MARGINS.items() if path in costs}
+    most = costs.get(Path.DRIVER, math.inf)
+    counted = {
+        path: costs[path]
+        for path, margin in MARGINS.items()
+        if path in costs and costs[path] * margin <= most
+    }
+    if Path.WINDOW_THREADS in counted:
+        counted[Path.WINDOW_THREADS] *= MARGINS[Path.WINDOW_THREADS]
     if takes_much_cpu(direction, costs):
         counted.pop(Path.WINDOW_THREADS, None)
     return min(counted, key=lambda path: counted[path]) if counted else None

@@ -42,7 +42,7 @@ class CopyPlan:
         size_bytes: How much would be copied.
         packed: The host's array has gaps, or another memory order than the other array: NumPy packs
             it into a contiguous one, or unpacks it from there; `seconds` don't include this.
-        costs: The cost of every path, cheapest first.
+        costs: The cost of every path, in the order in which they are preferred.
         measured: False if the figures are defaults, because there is no profile of this machine.
         profile: The origin of the figures.
     """

@@ -82,8 +82,6 @@ def test_a_committed_result_has_one_record_a_line(path: str) -> None:
         ("now.json", "CPU time above twice torch's: 1 of 40"),
         ("before.json", "isthmus slower: 0 of 272"),
         ("cpu.json", "CPU time above twice torch's: 0 of 40"),
-        ("asleep.json", "isthmus pointer slower: 0 of 160"),
-        ("tried.json", "isthmus pointer slower: 0 of 160"),
         ("alone.json", "rounds_s sleep isthmus C 5.50 us less"),
     ],
 )

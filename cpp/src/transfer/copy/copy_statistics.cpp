@@ -14,7 +14,7 @@ std::uint64_t nanoseconds(double seconds) {
 }  // namespace
 
 void CopyStatistics::count(CopyPath path, std::size_t size_bytes,
-                                        std::uint64_t num_copies) noexcept {
+                           std::uint64_t num_copies) noexcept {
   Counters& counters = of(path);
   counters.num_copies.fetch_add(num_copies, std::memory_order_relaxed);
   counters.num_bytes.fetch_add(size_bytes, std::memory_order_relaxed);
@@ -28,7 +28,7 @@ void CopyStatistics::count_back(CopyPath path, std::size_t size_bytes,
 }
 
 void CopyStatistics::time(CopyPath path, double seconds, double predicted_seconds,
-                                       double num_copies) noexcept {
+                          double num_copies) noexcept {
   Counters& counters = of(path);
   counters.nanoseconds.fetch_add(nanoseconds(seconds * num_copies), std::memory_order_relaxed);
   counters.predicted_nanoseconds.fetch_add(nanoseconds(predicted_seconds * num_copies),

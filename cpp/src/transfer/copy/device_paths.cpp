@@ -144,7 +144,10 @@ double DevicePaths::seconds(CopyPath path, const Crossing& crossing) const noexc
 /// One thread's window wakes nobody: a pause costs it no more than the driver's copy. The driver takes
 /// twice as long to write memory that the ring's threads have just written, so their paths don't take
 /// turns with the rhythm.
-bool DevicePaths::is_clearly_cheaper(const Profile& profile, CopyPath path, const Crossing& crossing) {
+bool DevicePaths::is_clearly_cheaper(const Profile& profile, CopyPath path,
+                                     const Crossing& crossing) {
+  if (profile.curve(CopyPath::driver, crossing.direction, crossing.host_kind) == nullptr)
+    return true;
   const auto is_in = [&](bool after_pause) {
     Crossing rhythm = crossing;
     rhythm.after_pause = after_pause;

@@ -77,7 +77,7 @@ Engine& Engine::in_child() {
 }
 
 void Engine::copy(void* target, const void* source, std::size_t size_bytes,
-                               const CopyOptions& options) {
+                  const CopyOptions& options) {
   const Request request = request_of(options, Return::complete);
   if (size_bytes == 0 || copy_again(target, source, size_bytes, request)) return;
   copy_examined(examined(target, source, size_bytes, request), request);
@@ -103,7 +103,7 @@ Task Engine::examined(void* target, const FileSource& source, std::size_t size_b
 
 /// Returns     false, with nothing done, if the copy must be examined.
 bool Engine::copy_again(void* target, const void* source, std::size_t size_bytes,
-                                     const Request& request) try {
+                        const Request& request) try {
   Plan plan = plans_.find(target, source, size_bytes, request);
   if (!plan) return false;
   Carriers::Turn turn = carriers_.next_turn();

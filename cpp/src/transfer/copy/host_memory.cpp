@@ -56,7 +56,7 @@ HostTouch HostMemory::touch(const void* begin, std::size_t size_bytes,
 }
 
 HostTouch HostMemory::touch_pageable(const void* begin, std::size_t size_bytes,
-                                                  host::Access access) const noexcept {
+                                     host::Access access) const noexcept {
   if (is_known(begin, size_bytes)) return HostTouch::direct;
   return touch_mappings(begin, size_bytes, access);
 }

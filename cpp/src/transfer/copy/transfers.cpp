@@ -87,7 +87,7 @@ bool transfer::copy_at_once(Transfers& transfers, void* target, const void* sour
 Transfers::Transfers(std::shared_ptr<transfer::Engine> engine) : engine_(std::move(engine)) {}
 
 void Transfers::copy(void* target, const void* source, std::size_t size_bytes,
-                                  const CopyOptions& options) {
+                     const CopyOptions& options) {
   engine_->here().copy(target, source, size_bytes, options);
 }
 
