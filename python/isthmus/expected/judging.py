@@ -25,7 +25,8 @@ class Finding:
 
     Attributes:
         value: The expected value.
-        result: The best result to which the value applies.
+        result: The best result to which the value applies; of the worst pair of GPUs, if it is one
+            of pairs.
         judgement: How they compare.
     """
 
@@ -63,7 +64,7 @@ def judge(run: Run, own: GpuValues | None = None) -> list[Finding]:
     for value in values:
         results = _results(known, value)
         if results:
-            best = best_of(results, value.unit)
+            best = best_of_worst(results, value.unit)
             judgement = judgement_of((best.median or 0.0) / value.typical, value)
             findings.append(Finding(value=value, result=best, judgement=judgement))
     return findings
@@ -103,13 +104,23 @@ def _results(results: Sequence[Result], value: Value) -> list[Result]:
 def is_plain(result: Result) -> bool:
     """Whether it was measured in the usual circumstances, as the values were."""
     near = result.cpu_node in {None, "near"}
-    return result.cpu_cache == "warm" and result.num_threads == 1 and near and not result.axes
+    usual = result.cpu_cache == "warm" and result.num_threads == 1
+    return usual and near and not result.axes.keys() - {"gpu", "peer"}
 
 
 def best_of(results: Sequence[Result], unit: str) -> Result:
     """Give the result with the highest rate, or the shortest time."""
     best = max if unit == "B/s" else min
     return best(results, key=lambda result: result.median or 0.0)
+
+
+def best_of_worst(results: Sequence[Result], unit: str) -> Result:
+    """Give the best result of each GPU or pair of GPUs that results name, and of these the worst."""
+    by_pair: dict[tuple[object, ...], list[Result]] = {}
+    for result in results:
+        by_pair.setdefault(tuple(result.axes.items()), []).append(result)
+    best = [best_of(own, unit) for own in by_pair.values()]
+    return best_of(best, "s" if unit == "B/s" else "B/s")
 
 
 def judgement_of(ratio: float, value: Value) -> Judgement:

@@ -3,7 +3,7 @@
 import json
 
 from isthmus.errors import UsageError
-from isthmus.expected.judging import best_of, is_plain
+from isthmus.expected.judging import best_of_worst, is_plain
 from isthmus.expected.values import GpuValues, Value, link_values
 from isthmus.run.model import Run
 from isthmus.run.result import Result
@@ -40,7 +40,8 @@ def _value(results: list[Result], source: str, emulated: bool) -> Value:
     rate = first.unit == "B/s"
     least = min(link_values().from_bytes, max(sizes)) if rate else min(sizes)
     most = None if rate else least
-    best = best_of([r for r in results if least <= r.bytes <= (most or r.bytes)], first.unit)
+    in_range = [r for r in results if least <= r.bytes <= (most or r.bytes)]
+    best = best_of_worst(in_range, first.unit)
     return Value(
         test=first.test,
         metric=first.metric,

@@ -23,7 +23,9 @@ _NO_CAUSE = {
 }
 # A doctor's check -> what `seen_here` calls the same part of the machine.
 _SAME = {"numa": "NUMA"}
-_OF_A_GPU = re.compile(r"gpu \d+ (?P<part>.+)")
+_OF_A_GPU = re.compile(r"gpu (?P<number>\d+) (?P<part>.+)")
+_PEERS = "peers"
+_STATUSES = {status: rank for rank, status in enumerate(Status)}
 # The most telling first; what isn't here comes after the rest.
 _ORDER = (
     *("link", "slot", "link errors", "iommu", "NUMA", "placement", "power", "clocks", "cores"),
@@ -136,16 +138,25 @@ class Causes:
 
 def _by_part(gpu: Gpu, checks: Sequence[Check]) -> dict[str, Check]:
     """Give the checks of a node that are about one of its GPUs or the host, by their part."""
-    found = {}
-    own = f"gpu {gpu.machine.device.ordinal}"
+    found: dict[str, Check] = {}
+    own = {str(number) for number in gpu.place or (gpu.machine.device.ordinal,)}
     for check in checks:
         match = _OF_A_GPU.fullmatch(check.name)
-        if match and not check.name.startswith(f"{own} "):
+        if match and match["number"] not in own:
             continue
         part = match["part"] if match else check.name
-        if part not in _OF_NO_COPY and not part.startswith("gpu "):
-            found[_SAME.get(part, part)] = check
+        part = _SAME.get(part, part)
+        if part in _OF_NO_COPY or (part == _PEERS and not _is_about(check, gpu)):
+            continue
+        # Of a pair's two GPUs, the worse one counts.
+        found[part] = max(found.get(part, check), check, key=lambda one: _STATUSES[one.status])
     return found
+
+
+def _is_about(check: Check, gpu: Gpu) -> bool:
+    """Whether the check of peer access says something of this pair."""
+    pair = list(gpu.place)
+    return len(pair) > 1 and (pair in check.facts.get("refused", []) or not check.advice)
 
 
 def text_of(check: Check) -> str:

@@ -14,6 +14,8 @@ from isthmus.fleet.classes import MachineClass, classes_of
 from isthmus.fleet.clocks import TIME_OF_DAY, TOLERATED
 from isthmus.fleet.health import Health, Patient, Verdict
 from isthmus.fleet.measured import Fleet, Gpu
+from isthmus.fleet.places import words_of
+from isthmus.fleet.settling import places_of, way_of, with_common_gpu
 from isthmus.fleet.standing import AGAINST_ALONE, FEWEST, Standing, standings
 from isthmus.spelling import counted
 from isthmus.suggest import one_line
@@ -22,6 +24,9 @@ _MOST_FAMILIES = 3
 # Of the expected rate of a link: less isn't reached by any healthy one.
 _FAR_BELOW = 0.7
 _WRONG_BYTES = re.compile("verification failed|arrived")
+_UNREACHED = "can't reach the memory"
+# Of different pairs or shares, more slow ones than this part are so by design.
+_MOST_ODD = 1 / 4
 _BROKEN = {
     "link": "the link is below its maximum under load",
     "link errors": "the link has errors again and again",
@@ -33,7 +38,7 @@ def check_fleet(
     fleet: Fleet, *, expected: Collection[str] = (), tolerance: float = DEFAULT_TOLERANCE
 ) -> Health:
     """
-    Judge every GPU by its class.
+    Judge every GPU, and every pair and share of a node's GPUs, by its class.
 
     Args:
         fleet: What was measured.
@@ -43,12 +48,15 @@ def check_fleet(
     Returns:
         The verdicts, the worst first.
     """
-    gpus = list(fleet.gpus.values())
+    gpus = [*fleet.gpus.values(), *places_of(fleet)]
     classes = classes_of(gpus)
     stands = standings([one.gpus for one in classes], fleet.families, tolerance)
     patients = _dead(fleet, expected)
     notes = []
     for one in classes:
+        slow = [gpu for gpu in one.gpus if any(own.slow for own in stands.get(id(gpu), ()))]
+        if one.is_mixed and len(slow) > _MOST_ODD * len(one.gpus):
+            stands |= {id(gpu): [] for gpu in one.gpus}
         view = _ClassView(one, fleet)
         losses = {
             standing.family.name: standing
@@ -56,15 +64,16 @@ def check_fleet(
             for standing in stands.get(id(gpu), [])
             if standing.family.name.endswith(AGAINST_ALONE)
         }
+        where = "" if one.is_mixed or not one.gpus[0].place else f"{words_of(one.gpus[0].place)}, "
         notes += [
-            f"{one.name}: {family}: {_amount(standing.family, standing.usual)}"
+            f"{where}{one.name}: {family}: {_amount(standing.family, standing.usual)}"
             for family, standing in losses.items()
             if standing.usual > log1p(tolerance)
         ]
         notes += view.notes()
         for gpu in one.gpus:
             patients.append(view.patient(gpu, stands.get(id(gpu), [])))
-    patients.sort(key=_severity)
+    patients = sorted(with_common_gpu(patients), key=_severity)
     return Health(
         patients=patients,
         classes=[(one.name, len(one.gpus)) for one in classes],
@@ -126,6 +135,8 @@ class _ClassView:
         slow = [standing for standing in stands if standing.slow]
         families = [standing.family for standing in slow]
         causes.sort(key=lambda cause: not any(map(cause.explains, families)))
+        if slow and len(gpu.place) > 1:
+            causes = [*way_of(gpu, self._class.gpus, self._fleet), *causes]
         certain = [one for one in slow if _certain(one, causes)]
         unsure = [one for one in slow if one not in certain]
         broken = self._absolute(gpu)
@@ -134,12 +145,12 @@ class _ClassView:
             Verdict.WRONG: self._failures(gpu),
             Verdict.SLOW: [*_slow(certain, unsure), *broken],
             Verdict.DOUBTFUL: [
-                *([] if bad else [*_unsure(unsure), *_unlike(causes)]),
+                *([] if bad else [*_unsure(unsure), *([] if gpu.place else _unlike(causes))]),
                 *self._doubts(gpu),
             ],
             Verdict.UNJUDGED: []
             if stands or (self._fleet.expects(gpu) and gpu.ratios)
-            else [self._too_few],
+            else [self._too_few(gpu)],
         }
         verdict = next((one for one, findings in found.items() if findings), Verdict.OK)
         if verdict == Verdict.SLOW and not causes:
@@ -147,8 +158,9 @@ class _ClassView:
             causes = [Cause(part=part, text=gpu.facts.get(part, _BY_EYE), shown=False)]
         return Patient(
             node=gpu.node,
-            uuid=gpu.uuid,
-            ordinal=gpu.machine.device.ordinal,
+            uuid=gpu.uuid or None,
+            ordinal=None if gpu.place else gpu.machine.device.ordinal,
+            place=gpu.place,
             class_name=self._class.name,
             verdict=verdict,
             findings=tuple(line for lines in found.values() for line in lines),
@@ -168,16 +180,17 @@ class _ClassView:
         found = {
             **{f"{test} failed: {one_line(why)}": n for (test, why), n in self._errors.items()},
             **{f"{test} is below its expected value": n for test, n in self._short.items()},
-            **self._causes.usual_lines,
+            **({} if self._class.gpus[0].place else self._causes.usual_lines),
         }
+        name = self._class.name if self._class.gpus[0].place else f"GPUs of {self._class.name}"
         return [
-            f"{count} of {number} GPUs of {self._class.name}: {line}"
+            f"{count} of {number} {name}: {line}"
             for line, count in found.items()
             if count > self._half
         ]
 
     def _failures(self, gpu: Gpu) -> list[str]:
-        """Give errors that most of the class don't have, and wrong bytes."""
+        """Give errors that most of the class don't have, wrong bytes, and a pair's lost access."""
         own = [
             failed
             for failed in gpu.errors
@@ -186,7 +199,8 @@ class _ClassView:
         by_message: dict[str, list[str]] = {}
         for test, message in own:
             by_message.setdefault(message, []).append(test)
-        return [
+        lost = [line for line in self._waived_alone(gpu) if gpu.place and _UNREACHED in line]
+        return lost + [
             f"{counted(len(tests), 'test')} failed ({tests[0]}{', ...' if tests[1:] else ''}): "
             f"{one_line(message)}"
             for message, tests in by_message.items()
@@ -203,12 +217,17 @@ class _ClassView:
         ]
         return lines + ([f"of the expected value: {', '.join(far)}"] if far else [])
 
-    @property
-    def _too_few(self) -> str:
-        number = counted(len(self._class.gpus), "GPU")
+    def _too_few(self, gpu: Gpu) -> str:
+        if not any(gpu.costs):
+            return "nothing was measured that is judged"
+        if self._class.is_mixed and len(self._class.gpus) >= FEWEST:
+            return "more than one kind, and four equal nodes are needed to tell which is which"
+        number = counted(len(self._class.gpus), self._class.noun)
         return f"{number} of its class, and {FEWEST} are needed"
 
     def _doubts(self, gpu: Gpu) -> list[str]:
+        if gpu.place:
+            return [line for line in self._waived_alone(gpu) if _UNREACHED not in line]
         attempts = self._fleet.attempts.get(gpu.node, ())
         lost = Counter(f"{one.outcome}: {one.reason}" for one in attempts)
         lost.update(self._fleet.lost.get(gpu.node, ()))

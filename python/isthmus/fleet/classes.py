@@ -4,6 +4,9 @@ Classes of equal machines: GPUs are judged by others of their own class alone.
 The GPU, the CPU and the kind of device decide. Within such a group, those with another link or
 another driver are a class of their own only if there are enough of them; the few that differ from
 all others stay with the others: that difference may be what is wrong with them.
+
+Pairs and shares (see `places`) are compared with those of the same GPUs on other nodes. Where too
+few nodes have these, with all pairs or shares of equal nodes.
 """
 
 from collections import Counter
@@ -11,6 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from isthmus.fleet.measured import Gpu
+from isthmus.fleet.places import NOUNS
+from isthmus.fleet.standing import FEWEST
 
 OWN_CLASS = 8
 """So many GPUs with another link or driver are a class of their own."""
@@ -31,19 +36,33 @@ class MachineClass:
     gpus: tuple[Gpu, ...]
     usual: dict[str, str]
 
+    @property
+    def noun(self) -> str:
+        """What its members are called."""
+        return NOUNS[len(self.gpus[0].place)]
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether it has different places, which may be differently fast by design."""
+        return len({gpu.place for gpu in self.gpus}) > 1
+
 
 def classes_of(gpus: Sequence[Gpu]) -> list[MachineClass]:
     """Divide GPUs into classes, the largest first."""
     groups: dict[tuple[object, ...], list[Gpu]] = {}
     for gpu in gpus:
-        groups.setdefault(_group(gpu), []).append(gpu)
+        groups.setdefault((*_group(gpu), gpu.place), []).append(gpu)
+    for key in [key for key, group in groups.items() if len(group) < FEWEST and group[0].place]:
+        few = groups.pop(key)
+        groups.setdefault(_group(few[0]), []).extend(few)
     found = [_class(part) for group in groups.values() for part in _parts(group)]
     return sorted(found, key=lambda one: (-len(one.gpus), one.name))
 
 
 def _group(gpu: Gpu) -> tuple[object, ...]:
     machine = gpu.machine
-    return (machine.emulated, machine.device.name, machine.host.cpu_model)
+    name = machine.device.name
+    return (machine.emulated, name, machine.host.cpu_model, gpu.num_gpus, len(gpu.place))
 
 
 def _parts(group: Sequence[Gpu]) -> list[list[Gpu]]:
@@ -68,4 +87,5 @@ def _class(gpus: Sequence[Gpu]) -> MachineClass:
     }
     words = [usual[name] for name in ("GPU", "link", "CPU", "driver")]
     name = ", ".join(word for word in words if word != "unknown")
+    name = f"{NOUNS[len(gpus[0].place)]}s of {name}" if gpus[0].place else name
     return MachineClass(name=name, gpus=tuple(gpus), usual=usual)

@@ -7,6 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from isthmus.fleet.causes import Cause
+from isthmus.fleet.places import Place, words_of
 from isthmus.fleet.standing import Standing
 
 
@@ -34,12 +35,13 @@ class Verdict(StrEnum):
 @dataclass(frozen=True, kw_only=True)
 class Patient:
     """
-    One GPU, or a node without one that was measured.
+    One GPU, a pair or share of a node's GPUs, or a node without one that was measured.
 
     Attributes:
         node: The node.
-        uuid: The GPU's UUID; None for a dead node.
-        ordinal: Its number on the node; None for a dead node.
+        uuid: The GPU's UUID; None for a dead node, a pair or a share.
+        ordinal: Its number on the node; None for a dead node, a pair or a share.
+        place: The numbers of a pair's or share's GPUs.
         class_name: Its class, in words; None for a dead node.
         verdict: The verdict.
         findings: What was found, in words, the worst first; none if it is ok.
@@ -54,6 +56,7 @@ class Patient:
     node: str
     uuid: str | None = None
     ordinal: int | None = None
+    place: Place = ()
     class_name: str | None = None
     verdict: Verdict
     findings: tuple[str, ...]
@@ -64,6 +67,18 @@ class Patient:
     measured_at: datetime | None = None
     rates: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def part(self) -> str:
+        """What of the node it is, such as "GPU 3"; "" for a dead node."""
+        if self.place:
+            return words_of(self.place)
+        return "" if self.ordinal is None else f"GPU {self.ordinal}"
+
+    @property
+    def words(self) -> str:
+        """The node, and what of it."""
+        return f"{self.node} {self.part}".rstrip()
+
 
 @dataclass(frozen=True, kw_only=True)
 class Health:
@@ -71,7 +86,7 @@ class Health:
     A fleet.
 
     Attributes:
-        patients: Every GPU and every dead node, the worst first.
+        patients: Every GPU, pair, share and dead node, the worst first.
         classes: Each class with the number of its GPUs, the largest first.
         num_nodes: How many nodes there are.
         notes: What is so with most GPUs of a class, and therefore no GPU's own fault.

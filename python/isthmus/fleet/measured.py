@@ -22,6 +22,7 @@ from isthmus.expected.shortfall import broken_here
 from isthmus.expected.values import GpuValues, Value
 from isthmus.files.regular import read_regular
 from isthmus.fleet.attempt import Attempt, read_attempt
+from isthmus.fleet.places import Place, bare, family_at, place_of
 from isthmus.run.folder import FileKind, NodeFile, Unreadable, read_runs
 from isthmus.run.garbage import rare_collection
 from isthmus.run.machine import Machine
@@ -44,7 +45,7 @@ Key = tuple[str, str]
 @dataclass(kw_only=True)
 class Gpu:
     """
-    One GPU of one node.
+    One GPU of one node; or one of its places, which is judged as a GPU is: see `places`.
 
     Attributes:
         node: The node.
@@ -60,6 +61,9 @@ class Gpu:
         times: When each run began and ended.
         at_once: The runs, by their place, beside which another GPU of the node was measured.
         claims: The nodes that measured a GPU of this UUID at the same time.
+        place: The GPUs of a pair or a share; () for a GPU by itself.
+        num_gpus: How many GPUs the node of a place has.
+        made_by: For each run of a place, the GPU whose run it is, and the number of that run.
     """
 
     node: str
@@ -75,6 +79,9 @@ class Gpu:
     times: list[tuple[datetime, datetime]] = field(default_factory=list)
     at_once: set[int] = field(default_factory=set)
     claims: set[str] = field(default_factory=set)
+    place: Place = ()
+    num_gpus: int = 1
+    made_by: list[tuple["Gpu", int]] = field(default_factory=list)
 
     @property
     def measured_at(self) -> datetime:
@@ -121,6 +128,7 @@ class Fleet:
         own: Values that are expected of its GPUs instead of the shipped ones.
         now: The time: no run can have ended later.
         gpus: Every GPU that was measured, by its key.
+        places: Its pairs and shares, by node and place.
         families: The family of each subject that is judged.
         attempts: What has left no run, by node.
         checks: The diagnosis of each node that has one.
@@ -132,6 +140,7 @@ class Fleet:
     own: GpuValues | None = None
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     gpus: dict[Key, Gpu] = field(default_factory=dict)
+    places: dict[tuple[str, Place], Gpu] = field(default_factory=dict)
     families: dict[Subject, Family] = field(default_factory=dict)
     attempts: dict[str, list[Attempt]] = field(default_factory=dict)
     checks: dict[str, Sequence[Check]] = field(default_factory=dict)
@@ -165,12 +174,22 @@ class Fleet:
         elif run.run.started_at >= max(begun for begun, _ in gpu.times):
             gpu.machine, gpu.facts = machine, facts_of(run)
         self._add_time(gpu, (run.run.started_at, run.run.finished_at))
-        self._add_results(gpu, run)
+        by_place: dict[Place, list[Result]] = {(): []}
+        for result in run.results:
+            by_place.setdefault(place_of(result), []).append(result)
+        for place, results in by_place.items():
+            part = run.model_copy(update={"results": results})
+            self._add_results(self._at(gpu, place) if place else gpu, part)
         gpu.broken.update(() if machine.emulated else broken_here(machine))
-        if self.expects(gpu) or not machine.emulated:
-            for one in judge(run, self.own if self.expects(gpu) else None):
-                gpu.ratios.setdefault(one.value, {})[len(gpu.times) - 1] = one.ratio
         self.num_runs += 1
+
+    def _at(self, gpu: Gpu, place: Place) -> Gpu:
+        """Give a place of the GPU's node, to which the GPU's latest run is added."""
+        new = Gpu(node=gpu.node, uuid="", machine=gpu.machine, facts=gpu.facts, place=place)
+        found = self.places.setdefault((gpu.node, place), new)
+        found.made_by.append((gpu, len(gpu.times) - 1))
+        found.times.append(gpu.times[-1])
+        return found
 
     def expects(self, gpu: Gpu) -> bool:
         """Whether the values of one's own are those of this GPU."""
@@ -213,14 +232,19 @@ class Fleet:
                 subject, self.families[subject] = judged
                 costs[subject] = found
         gpu.costs.append(costs)
+        if self.expects(gpu) or not run.machine.emulated:
+            for one in judge(run, self.own if self.expects(gpu) else None):
+                gpu.ratios.setdefault(one.value, {})[len(gpu.times) - 1] = one.ratio
 
     def _judged_as(self, result: Result, *, emulated: bool) -> tuple[Subject, Family] | None:
         """Give what a result measures and its family; of each kind of result it is found once."""
         axes = tuple(result.axes.items()) if result.axes else ()
         key = (emulated, result.stopped_by is None, _KIND(result), axes)
         if key not in self._known:
-            family = family_of(result, emulated=emulated)
-            self._known[key] = None if family is None else (subject_of(result), family)
+            place = place_of(result)
+            family = (family_at if place else family_of)(result, emulated=emulated)
+            subject = subject_of(bare(result) if place else result)
+            self._known[key] = None if family is None else (subject, family)
         return self._known[key]
 
 

@@ -18,6 +18,7 @@ from isthmus.compare.levels import Costs
 from isthmus.compare.student import upper_tail
 from isthmus.compare.subject import Subject
 from isthmus.fleet.measured import Gpu
+from isthmus.fleet.places import AT_ONCE
 
 FEWEST = 4
 """Of fewer equal GPUs, none can be told from the others."""
@@ -37,8 +38,7 @@ TOGETHER = Family(name="all families together", unit="s", clock="device")
 _FEWEST_TOGETHER = 3
 # A GPU that isn't like its class has lost more than the tolerance with this certainty.
 _CERTAIN = 0.05
-_AT_ONCE = ", all GPUs at once"
-AGAINST_ALONE = f"{_AT_ONCE} against one alone"
+AGAINST_ALONE = f"{AT_ONCE} against one alone"
 """Ends the name of a family whose level is what a GPU loses while the others copy."""
 
 Levels = tuple[tuple[datetime, float], ...]
@@ -138,7 +138,9 @@ def _levels(
     for index, gpu in enumerate(gpus):
         own: dict[Family, list[tuple[datetime, float]]] = {}
         for number, (costs, (begun, _)) in enumerate(zip(gpu.costs, gpu.times, strict=True)):
-            ending = _AT_ONCE if number in gpu.at_once else ""
+            if gpu.place and number in gpu.at_once:
+                continue  # which other copies ran beside it isn't known
+            ending = AT_ONCE if number in gpu.at_once else ""
             by_process: dict[tuple[Family, int], list[float]] = {}
             for subject, values in costs.items():
                 centre = centres.get(subject)
@@ -163,7 +165,7 @@ def _loss(
     family: Family, own: Mapping[Family, Sequence[tuple[datetime, float]]]
 ) -> tuple[Family, Levels] | None:
     """Give what a GPU loses in a family when all GPUs of its node copy at once."""
-    at_once = own.get(replace(family, name=family.name + _AT_ONCE))
+    at_once = own.get(replace(family, name=family.name + AT_ONCE))
     if not at_once:
         return None
     alone = median(level for _, level in own[family])
@@ -256,7 +258,7 @@ def _together(
 
     A level is the median of a process's levels, weighted by how well each family is known.
     """
-    alone = [spread for spread in spreads if _AT_ONCE not in spread.family.name]
+    alone = [spread for spread in spreads if AT_ONCE not in spread.family.name]
     if len(alone) < _FEWEST_TOGETHER:
         return {}
     points: dict[int, dict[tuple[datetime, int], list[tuple[float, float]]]] = {}

@@ -1,0 +1,75 @@
+"""What is known of pairs and shares once all runs of their node are read, and causes of slow ones."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
+from statistics import median
+
+from isthmus.fleet.causes import Cause
+from isthmus.fleet.health import Patient
+from isthmus.fleet.measured import Fleet, Gpu
+
+_BETWEEN = "device_to_device_memcpy_"
+_TO_HOST = ("host_to_device_memcpy_ce", "host_to_all_memcpy_ce")
+# Copies between GPUs on PCIe are no faster than those to the host, but for measurement.
+_LIKE_THE_HOST, _FASTER_WAY = 1.15, 1.5
+
+
+def places_of(fleet: Fleet) -> list[Gpu]:
+    """Complete the pairs and shares of a fleet by what their nodes' other runs say."""
+    members = {(gpu.node, gpu.machine.device.ordinal): gpu for gpu in fleet.gpus.values()}
+    numbers = [*members, *((node, number) for node, place in fleet.places for number in place)]
+    for (node, place), one in fleet.places.items():
+        one.num_gpus = 1 + max(number for name, number in numbers if name == node)
+        one.at_once = {
+            index for index, (gpu, run) in enumerate(one.made_by) if run in gpu.at_once
+        }
+        own = [members[node, number] for number in place if (node, number) in members]
+        worst = max(own, key=lambda gpu: len(gpu.faults), default=None)
+        if worst is None:
+            link = one.machine.link.model_copy(
+                update=dict.fromkeys(type(one.machine.link).model_fields)
+            )
+            update = {"link": link, "link_errors": None}
+            one.machine = one.machine.model_copy(update=update)
+        else:
+            one.machine, one.facts = worst.machine, worst.facts
+    return list(fleet.places.values())
+
+
+def way_of(pair: Gpu, equals: Sequence[Gpu], fleet: Fleet) -> list[Cause]:
+    """Say if a pair has lost the fast way that equal ones have; nothing if that isn't known."""
+    rate, usual = _rate(pair), median(map(_rate, equals))
+    on_node = [*fleet.gpus.values(), *fleet.places.values()]
+    to_host = max(
+        one.rates.get(test, 0.0) for one in on_node if one.node == pair.node for test in _TO_HOST
+    )
+    if not 0 < rate <= _LIKE_THE_HOST * to_host or usual < _FASTER_WAY * to_host:
+        return []
+    text = (
+        f"{rate / 1e9:.3g} GB/s, like copies to the host ({to_host / 1e9:.3g} GB/s), and "
+        f"{usual / 1e9:.3g} GB/s in most of its class: it goes over PCIe or through the host, and "
+        "not over NVLink: see nvidia-smi topo -p2p n, and nvidia-smi nvlink -s"
+    )
+    return [Cause(part="path", text=text, shown=True)]
+
+
+def _rate(pair: Gpu) -> float:
+    rates = [rate for test, rate in pair.rates.items() if test.startswith(_BETWEEN)]
+    return max(rates, default=0.0)
+
+
+def with_common_gpu(patients: Sequence[Patient]) -> list[Patient]:
+    """Name the GPU that all bad pairs of a node have, and that no other GPU explains as well."""
+    found = list(patients)
+    pairs = [(at, one) for at, one in enumerate(patients) if len(one.place) > 1]
+    for _, own in groupby(sorted(pairs, key=lambda pair: pair[1].node), lambda pair: pair[1].node):
+        of_node = list(own)
+        bad = [(at, one) for at, one in of_node if one.verdict.is_bad]
+        common = set.intersection(*(set(one.place) for _, one in bad)) if len(bad) > 1 else set()
+        for number in common if len(bad) < len(of_node) else ():
+            text = f"all {len(bad)} bad pairs of the node have GPU {number}: look at its own links"
+            cause = Cause(part=f"GPU {number}", text=text, shown=True)
+            for at, one in bad:
+                found[at] = replace(one, causes=(cause, *one.causes))
+    return found
