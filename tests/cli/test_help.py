@@ -14,7 +14,7 @@ EXPERIMENTS = (
 )
 RUNS = ("runs", "runs list", "runs show", "runs expect", "runs rm", "runs prune", "runs query")
 FLEET = (
-    *("fleet", "fleet bench", "fleet certificates", "fleet check", "fleet export"),
+    *("fleet", "fleet bench", "fleet check", "fleet export"),
     "fleet sweep",
 )
 

@@ -10,7 +10,6 @@ import typer
 from isthmus.cli.command_group import command_group
 from isthmus.cli.failure import ExitCode
 from isthmus.cli.fleet_bench import ExpectOption, bench
-from isthmus.cli.fleet_certificates import certificates
 from isthmus.cli.fleet_export import export
 from isthmus.cli.fleet_sweep import sweep
 from isthmus.cli.state import DebugOption
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 fleet = command_group("fleet", "Measure many machines, and find the bad ones and the cause.")
 fleet.command()(bench)
 fleet.command()(sweep)
-fleet.command()(certificates)
 fleet.command()(export)
 
 

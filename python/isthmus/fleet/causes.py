@@ -154,9 +154,10 @@ def _by_part(gpu: Gpu, checks: Sequence[Check]) -> dict[str, Check]:
 
 
 def _is_about(check: Check, gpu: Gpu) -> bool:
-    """Whether the check of peer access says something of this pair."""
-    pair = list(gpu.place)
-    return len(pair) > 1 and (pair in check.facts.get("refused", []) or not check.advice)
+    """Whether the check of peer access is about this pair; ACS is about all of a node."""
+    refused = check.facts.get("refused")
+    other = isinstance(refused, list) and refused and list(gpu.place) not in refused
+    return len(gpu.place) > 1 and (not other or bool(check.facts.get("acs")))
 
 
 def text_of(check: Check) -> str:

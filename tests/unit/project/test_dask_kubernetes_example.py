@@ -15,7 +15,6 @@ import pytest
 
 from program import NO_GPU, PROGRAM, run_process
 
-pytest.importorskip("cryptography", reason="isthmus[scale] is not installed")
 pytest.importorskip("distributed", reason="isthmus[scale] is not installed")
 
 import yaml  # type: ignore[import-untyped]
@@ -188,7 +187,7 @@ def answer_of(port: int, page: str) -> tuple[int, bytes]:
 def test_its_programs_find_each_other_and_a_client_measures_and_http_says_health_alone(
     cluster: Spec, tmp_path: Path
 ) -> None:
-    made = run_process([*PROGRAM, "fleet", "certificates", str(tmp_path / "tls")])
+    made = run_process(["sh", str(EXAMPLE.parent / "certificates.sh"), str(tmp_path / "tls")])
     (tmp_path / "dask.yaml").write_text(made.out)
     with programs(cluster, tmp_path) as start:
         free = {"--port=8786": "--port=0", "--dashboard-address=:8787": "--dashboard-address=:0"}

@@ -12,7 +12,6 @@ import pytest
 
 from program import NO_GPU, PROGRAM, run_process
 
-pytest.importorskip("cryptography", reason="isthmus[scale] is not installed")
 pytest.importorskip("distributed", reason="isthmus[scale] is not installed")
 pytest.importorskip("dask_jobqueue", reason="dask-jobqueue is not installed")
 
@@ -39,7 +38,7 @@ def slurm(tmp_path: Path) -> dict[str, str]:
     """Give an environment with `sbatch`, `scancel` and certificates of a cluster."""
     for name, text in {"sbatch": _SBATCH, "scancel": _SCANCEL}.items():
         program(tmp_path / name, text)
-    made = run_process([*PROGRAM, "fleet", "certificates", str(tmp_path / "tls")])
+    made = run_process(["sh", str(EXAMPLE.parent / "certificates.sh"), str(tmp_path / "tls")])
     assert made.code == 0, made.err
     configuration = tmp_path / "dask.yaml"
     configuration.write_text(made.out)
@@ -169,7 +168,7 @@ def test_without_a_certificate_or_where_traffic_may_be_plain_nothing_listens(
     configuration.write_text(before.replace(f" {lost}", f" not-{lost}"))
     done = run_process(command(), slurm, cwd=tmp_path)
     assert (done.code, done.out) == (1, "")
-    assert "`isthmus fleet certificates FOLDER` makes them" in done.err
+    assert "`sh examples/fleet/certificates.sh FOLDER` makes" in done.err
     assert not (tmp_path / "submitted").exists()
 
 

@@ -94,7 +94,6 @@ MAY_KNOW = {
     },
     # What is modelled is never mixed with what is measured or copied.
     "isthmus.sim": {"__init__.py", "cli", "sim"},
-    "cryptography": {"fleet"},
     "cuda": {"doctor", "nvrtc.py"},
     "duckdb": {"query"},
     "dask": {"fleet"},

@@ -1,9 +1,11 @@
 """How a fleet is, on one screen: the bad ones first, and what to do about each."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 
 from isthmus.fleet.health import Health, Patient, Verdict
+from isthmus.fleet.places import NOUNS
 from isthmus.fleet.standing import FEWEST
 from isthmus.report.fitting import PAGE_WIDTH, blocks_text, wrapped, wrapped_lines
 from isthmus.spelling import counted, listed
@@ -28,7 +30,7 @@ def fleet_text(health: Health, *, every: bool = False, width: int = PAGE_WIDTH) 
         every: Also list the GPUs that are ok, and all causes and findings.
         width: The most characters in a line.
     """
-    shown = [patient for patient in health.patients if every or patient.verdict != Verdict.OK]
+    shown = [patient for patient in health.patients if every or _is_told(patient)]
     most = len(shown) if every else _MOST_SHOWN
     blocks = [_lines(patient, every=every, width=width) for patient in shown[:most]]
     tail = []
@@ -47,6 +49,18 @@ def fleet_text(health: Health, *, every: bool = False, width: int = PAGE_WIDTH) 
     )
 
 
+def _is_told(patient: Patient) -> bool:
+    """Whether its verdict is told by default; pairs that aren't judged are many, and counted."""
+    unjudged = patient.verdict == Verdict.UNJUDGED and patient.place
+    return patient.verdict != Verdict.OK and not unjudged
+
+
+def subjects(patients: Sequence[Patient]) -> str:
+    """Count what is judged: "16 GPUs", "16 GPUs, 28 pairs and 8 shares"."""
+    counts = Counter(NOUNS[len(patient.place)] for patient in patients)
+    return listed([counted(counts[noun], noun) for noun in NOUNS if counts[noun]])
+
+
 def headline(health: Health) -> str:
     """Give the state of the fleet in a sentence: "2 of 64 GPUs are bad: 1 dead, 1 slow"."""
     total = len(health.patients)
@@ -58,11 +72,12 @@ def headline(health: Health) -> str:
     if not total:
         return "there is nothing to check"
     if not counts and not any(patient.standings for patient in health.patients):
-        return f"none of {counted(total, 'GPU')} is bad, but none was judged by its speed: {NEEDED}"
+        return f"none of {subjects(health.patients)} is bad, but none was judged by its speed: {NEEDED}"
     if not counts:
-        return f"none of {counted(total, 'GPU')} is bad"
+        return f"none of {subjects(health.patients)} is bad"
     are = "is" if len(health.bad) == 1 else "are"
-    what = counted(total, "node" if health.count(Verdict.DEAD) == total else "GPU")
+    dead = health.count(Verdict.DEAD) == total
+    what = counted(total, "node") if dead else subjects(health.patients)
     return f"{len(health.bad)} of {what} {are} bad: {listed(counts)}"
 
 
@@ -90,8 +105,7 @@ def _head(health: Health) -> list[str]:
 
 
 def _lines(patient: Patient, *, every: bool, width: int) -> list[str]:
-    gpu = "" if patient.ordinal is None else f" GPU {patient.ordinal}"
-    head = f"{patient.verdict:<8}  {one_line(patient.node)}{gpu}"
+    head = f"{patient.verdict:<8}  {one_line(patient.words)}"
     if not patient.findings:
         return wrapped(head, width)
     first, *others = map(one_line, patient.findings)
@@ -114,9 +128,14 @@ def _classes(health: Health) -> list[str]:
         )
     }
     return [
-        f"class: {one_line(name)}: {counted(number, 'GPU')}, {fine.get(name, 0)} ok"
+        f"class: {one_line(name)}: {number_in(name, number)}, {fine.get(name, 0)} ok"
         for name, number in _first_of_equal(health.classes)
     ]
+
+
+def number_in(name: str, number: int) -> str:
+    """Count the members of a class."""
+    return counted(number, next((one for one in NOUNS if name.startswith(f"{one}s of ")), "GPU"))
 
 
 def _first_of_equal(classes: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:

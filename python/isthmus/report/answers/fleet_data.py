@@ -39,7 +39,7 @@ def fleet_prometheus(health: Health) -> str:
     gpus = [(_labels(patient), patient) for patient in health.patients]
     metrics: dict[tuple[str, str], dict[str, float]] = {
         ("fleet_nodes", "Nodes that were measured or expected"): {"": health.num_nodes},
-        ("fleet_verdict", "GPUs and dead nodes of each verdict"): {
+        ("fleet_verdict", "GPUs, pairs, shares and dead nodes of each verdict"): {
             _label_text({"verdict": verdict.value}): health.count(verdict) for verdict in Verdict
         },
         ("gpu_bad", "1 if a GPU or node is dead, wrong or slow"): {
@@ -81,8 +81,7 @@ def fleet_junit(health: Health) -> str:
     suite.attrib |= {"tests": str(len(health.patients)), "failures": str(len(health.bad))}
     suite.attrib |= {"skipped": str(health.count(Verdict.UNJUDGED)), "errors": "0"}
     for patient in health.patients:
-        gpu = "" if patient.ordinal is None else f" GPU {patient.ordinal}"
-        name = one_line(f"{patient.node}{gpu}")
+        name = one_line(patient.words)
         case = SubElement(suite, "testcase", classname="isthmus.fleet", name=name)
         lines = [*patient.findings, *(f"{cause.part}: {cause.text}" for cause in patient.causes)]
         text = "\n".join(map(one_line, lines))
@@ -98,7 +97,7 @@ def fleet_junit(health: Health) -> str:
 
 
 def _labels(patient: Patient) -> str:
-    return _label_text({"node": patient.node, "gpu": patient.uuid or ""})
+    return _label_text({"node": patient.node, "gpu": patient.uuid or patient.part})
 
 
 def _info_labels(patient: Patient) -> str:
@@ -122,6 +121,7 @@ def _patient(patient: Patient) -> dict[str, object]:
         "node": patient.node,
         "gpu": patient.uuid,
         "ordinal": patient.ordinal,
+        "place": list(patient.place),
         "class": patient.class_name,
         "verdict": patient.verdict.value,
         "bad": patient.verdict.is_bad,

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 import isthmus
 from isthmus.fleet.health import Health, Patient
 from isthmus.fleet.health import Verdict as Kind
-from isthmus.report.answers.fleet import NEEDED, headline, modelled_warning
+from isthmus.report.answers.fleet import NEEDED, headline, modelled_warning, number_in, subjects
 from isthmus.report.document.fleet_pictures import (
     MOST_CELLS,
     cells,
     families_of,
-    name_of,
 )
 from isthmus.report.document.parts import Chapter, Document, Finding, Mark, Verdict
 from isthmus.report.page import Table
@@ -37,7 +36,7 @@ def fleet_document(health: Health) -> Document:
     return Document(
         title=f"Fleet of {counted(health.num_nodes, 'node')}",
         warning=modelled_warning(health),
-        about=(tuple(f"{name}: {counted(n, 'GPU')}" for name, n in health.classes),),
+        about=(tuple(f"{name}: {number_in(name, n)}" for name, n in health.classes),),
         verdicts=(_verdict(health),),
         chapters=(*_pictures(judged), _standings(health, judged)),
         problems=(*health.notes, *(f"left out: {why}" for why in health.unread)),
@@ -60,11 +59,10 @@ def _verdict(health: Health) -> Verdict:
 
 
 def _finding(patient: Patient) -> Finding:
-    gpu = "" if patient.ordinal is None else f" GPU {patient.ordinal}"
     found = "; ".join(map(one_line, patient.findings))
     return Finding(
         mark=Mark.BAD if patient.verdict.is_bad else Mark.NOTE,
-        text=f"{one_line(patient.node)}{gpu} is {patient.verdict}: {found}.",
+        text=f"{one_line(patient.words)} is {patient.verdict}: {found}.",
         advice=tuple(f"{cause.part}: {one_line(cause.text)}." for cause in patient.causes),
     )
 
@@ -86,19 +84,20 @@ def _pictures(judged: Sequence[Patient]) -> list[Chapter]:
         Chapter(
             id="cells",
             title="Which GPU, and in what",
-            sentences=(_shown(len(judged), MOST_CELLS, "rows"), _COLOURS),
+            sentences=(_shown(judged, MOST_CELLS, "rows"), _COLOURS),
             figures=(cells(judged, families),),
         ),
     ]
 
 
-def _shown(number: int, most: int, what: str) -> str:
+def _shown(judged: Sequence[Patient], most: int, what: str) -> str:
     """Say how many GPUs are shown, the worst first, and how many aren't."""
+    number = len(judged)
     if not number:
         return f"No GPU was judged by its speed: {NEEDED}."
     if number <= most:
-        return f"All {counted(number, 'GPU')} that were judged, the worst first."
-    return f"The worst {most} of {number} GPUs have {what}; {number - most} are left out."
+        return f"All {subjects(judged)} that were judged, the worst first."
+    return f"The worst {most} of {subjects(judged)} have {what}; {number - most} are left out."
 
 
 def _standings(health: Health, judged: Sequence[Patient]) -> Chapter:
@@ -113,7 +112,7 @@ def _standings(health: Health, judged: Sequence[Patient]) -> Chapter:
             else _NOTHING
             for family in families
         ]
-        rows.append((name_of(patient), patient.verdict.value, *cells))
+        rows.append((one_line(patient.words), patient.verdict.value, *cells))
     table = Table(
         title="Difference from the median of equal GPUs, in the unit of the family",
         heads=("GPU", "verdict", *(f"{one.name} ({one.unit})" for one in families)),
@@ -125,7 +124,7 @@ def _standings(health: Health, judged: Sequence[Patient]) -> Chapter:
         title="How each GPU stands in its class",
         sentences=(
             _RULE.format(percent=100 * health.tolerance),
-            _shown(len(judged), _MOST_ROWS, "numbers here"),
+            _shown(judged, _MOST_ROWS, "numbers here"),
         ),
         tables=(table,) if rows else (),
         is_table=True,

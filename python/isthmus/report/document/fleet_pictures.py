@@ -22,11 +22,6 @@ _MOST_IN_WORDS = 8
 _Rows = list[dict[str, object]]
 
 
-def name_of(patient: Patient) -> str:
-    """Name a GPU of the fleet."""
-    return f"{one_line(patient.node)} GPU {patient.ordinal}"
-
-
 def families_of(patients: Sequence[Patient]) -> list[Family]:
     """List the families that were judged; that of the slowest GPU comes first."""
     worst: dict[Family, tuple[bool, float]] = {}
@@ -85,7 +80,7 @@ def cells(patients: Sequence[Patient], families: Sequence[Family]) -> Figure:
 def _cell_words(patients: Sequence[Patient]) -> str:
     """Say what the cells show to whoever can't see them."""
     slow = [
-        f"{name_of(patient)}: {_words(one.family)} {one.relative_cost:.2g} times the cost"
+        f"{one_line(patient.words)}: {_words(one.family)} {one.relative_cost:.2g} times the cost"
         for patient in patients
         for one in patient.standings
         if one.slow
@@ -109,7 +104,7 @@ def _short_names(patients: Sequence[Patient]) -> list[str]:
     """Name each GPU in few letters; two never have the same name."""
     names: list[str] = []
     for patient in patients:
-        name = _short(name_of(patient))
+        name = _short(one_line(patient.words))
         names.append(f"{name} ({len(names)})" if name in names else name)
     return names
 
