@@ -141,15 +141,16 @@ class _ClassView:
         unsure = [one for one in slow if one not in certain]
         broken = self._absolute(gpu)
         bad = certain or broken
+        failures = self._failures(gpu)
         found = {
-            Verdict.WRONG: self._failures(gpu),
+            Verdict.WRONG: failures,
             Verdict.SLOW: [*_slow(certain, unsure), *broken],
             Verdict.DOUBTFUL: [
                 *([] if bad else [*_unsure(unsure), *([] if gpu.place else _unlike(causes))]),
                 *self._doubts(gpu),
             ],
             Verdict.UNJUDGED: []
-            if stands or (self._fleet.expects(gpu) and gpu.ratios)
+            if stands or failures or (self._fleet.expects(gpu) and gpu.ratios)
             else [self._too_few(gpu)],
         }
         verdict = next((one for one, findings in found.items() if findings), Verdict.OK)

@@ -6,19 +6,23 @@ another driver are a class of their own only if there are enough of them; the fe
 all others stay with the others: that difference may be what is wrong with them.
 
 Pairs and shares (see `places`) are compared with those of the same GPUs on other nodes. Where too
-few nodes have these, with all pairs or shares of equal nodes.
+few nodes have these, with all pairs or shares of equal nodes. Places that are equally fast on most
+nodes are one kind.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from isthmus.fleet.measured import Gpu
-from isthmus.fleet.places import NOUNS
+from isthmus.fleet.places import NOUNS, Place
 from isthmus.fleet.standing import FEWEST
 
 OWN_CLASS = 8
 """So many GPUs with another link or driver are a class of their own."""
+# Rates of places that differ by no more are those of one kind.
+_ALIKE = 1.05
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,11 +55,9 @@ def classes_of(gpus: Sequence[Gpu]) -> list[MachineClass]:
     """Divide GPUs into classes, the largest first."""
     groups: dict[tuple[object, ...], list[Gpu]] = {}
     for gpu in gpus:
-        groups.setdefault((*_group(gpu), gpu.place), []).append(gpu)
-    for key in [key for key, group in groups.items() if len(group) < FEWEST and group[0].place]:
-        few = groups.pop(key)
-        groups.setdefault(_group(few[0]), []).extend(few)
-    found = [_class(part) for group in groups.values() for part in _parts(group)]
+        groups.setdefault(_group(gpu), []).append(gpu)
+    kinds = [kind for group in groups.values() for kind in _kinds(group)]
+    found = [_class(part) for kind in kinds for part in _parts(kind)]
     return sorted(found, key=lambda one: (-len(one.gpus), one.name))
 
 
@@ -63,6 +65,25 @@ def _group(gpu: Gpu) -> tuple[object, ...]:
     machine = gpu.machine
     name = machine.device.name
     return (machine.emulated, name, machine.host.cpu_model, gpu.num_gpus, len(gpu.place))
+
+
+def _kinds(group: Sequence[Gpu]) -> list[list[Gpu]]:
+    """Divide pairs or shares by what their place reaches on most of the nodes."""
+    places: dict[Place, list[Gpu]] = {}
+    for gpu in group:
+        places.setdefault(gpu.place, []).append(gpu)
+    if min(map(len, places.values())) < FEWEST:
+        return [list(group)]
+    kinds: list[tuple[float, list[Gpu]]] = []
+    for own in sorted(places.values(), key=_usual_rate):
+        if not kinds or _usual_rate(own) > _ALIKE * kinds[-1][0]:
+            kinds.append((_usual_rate(own), []))
+        kinds[-1][1].extend(own)
+    return [kind for _, kind in kinds]
+
+
+def _usual_rate(gpus: Sequence[Gpu]) -> float:
+    return median(max(gpu.rates.values(), default=0.0) for gpu in gpus)
 
 
 def _parts(group: Sequence[Gpu]) -> list[list[Gpu]]:
