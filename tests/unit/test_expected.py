@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from fakes import runs
@@ -5,7 +7,13 @@ from isthmus.bench.tests.catalogue import BY_NAME
 from isthmus.errors import UsageError
 from isthmus.expected.judging import Finding, Judgement, judge
 from isthmus.expected.shortfall import explanations
-from isthmus.expected.values import all_gpus, expected_values, gpu_values, link_values
+from isthmus.expected.values import (
+    all_gpus,
+    expected_values,
+    gpu_values,
+    link_values,
+    named_values,
+)
 from isthmus.report.answers.expectation import expectation_text
 from isthmus.report.formats.nvbandwidth_tests import NVBANDWIDTH_TESTS
 from isthmus.run.machine import LinkErrors, Machine
@@ -28,6 +36,26 @@ def measured(bandwidth: float, machine: Machine, **fields: object) -> Run:
     result = next(r for r in run.results if (r.test, r.bytes) == (_H2D, 1 << 30))
     result = result.model_copy(update={"median": bandwidth, **fields})
     return run.model_copy(update={"machine": machine, "results": [result]})
+
+
+def test_a_value_that_a_site_writes_by_hand_is_not_called_published(tmp_path: Path) -> None:
+    values = '[[value]]\ntest = "host_to_device_memcpy_ce"\ntypical = 1e9\nsource = "me"\n'
+    (tmp_path / "site.toml").write_text(f'gpu = "Ours"\nmatches = ["Ours"]\n{values}')
+    [own] = named_values(str(tmp_path / "site.toml")).values
+    assert own.kind == "a site's own"
+    assert {value.kind for value in named_values("RTX 4090").values} == {"published"}
+
+
+@pytest.mark.parametrize(
+    ("width", "generation_max", "is_downtrained"),
+    [(8, 5, True), (8, None, True), (16, None, None), (16, 5, False), (16, 6, True)],
+)
+def test_a_link_is_downtrained_if_a_known_number_is_below_its_maximum(
+    width: int, generation_max: int | None, is_downtrained: bool | None
+) -> None:
+    facts = {"generation": 5, "generation_max": generation_max, "width": width, "width_max": 16}
+    link = runs.machine().link.model_copy(update=facts)
+    assert link.is_downtrained is is_downtrained
 
 
 @pytest.mark.parametrize(

@@ -17,14 +17,13 @@ _BYTES_PER_SECOND_AND_LANE = {
     5: 32e9 / 8 * 128 / 130,
     6: 64e9 / 8 * 236 / 256,
 }
-_NARROW = (
-    "the slot may be wired for fewer lanes, share them with another slot (bifurcation in the "
-    "firmware's settings), or the card or riser may be loose: reseat it, or try another slot"
-)
-_SLOW = (
-    "a slot or riser of an older generation, a limit in the firmware's settings, or link errors "
-    "that made it train down: see its replay counter, AER counts, and AER lines in dmesg"
-)
+_ADVICE = {
+    "width": "the slot may be wired for fewer lanes, share them with another slot (bifurcation in "
+    "the firmware's settings), or the card or riser may be loose: reseat it, or try another slot",
+    "generation": "a slot or riser of an older generation, a limit in the firmware's settings, or "
+    "link errors that made it train down: see its replay counter, AER counts, and AER lines in "
+    "dmesg",
+}
 
 
 def link_bytes_per_second(generation: int, width: int) -> float | None:
@@ -95,26 +94,20 @@ def _finding(gpu: Gpu, link: Link) -> str:
 
 
 def _judge(gpu: Gpu, link: Link) -> tuple[Status, str | None]:
-    narrow = _below(link.width, link.width_max)
-    slow = _below(link.generation, link.generation_max)
     if gpu.c2c:
         return Status.OK, None
-    if not link.read_under_load and (narrow or slow):
+    if link.is_downtrained and not link.read_under_load:
         why = "; ".join(gpu.link.notes) or "no load could be put on it"
         return Status.NOTE, f"an idle link trains down, so this says little ({why})"
-    if narrow or slow:
-        causes = [text for found, text in ((narrow, _NARROW), (slow, _SLOW)) if found]
+    if link.is_downtrained:
+        causes = [_ADVICE[part] for part, is_below in link.below.items() if is_below]
         return Status.PROBLEM, "; ".join(causes)
-    if _below(link.generation_max, gpu.link_generation_of_gpu):
+    if 0 < (link.generation_max or 0) < (gpu.link_generation_of_gpu or 0):
         return (
             Status.NOTE,
             f"the GPU alone supports Gen{gpu.link_generation_of_gpu}: the slot or CPU is the limit",
         )
     return Status.OK, None
-
-
-def _below(value: int | None, limit: int | None) -> bool:
-    return value is not None and limit is not None and value < limit
 
 
 def check_bar1(gpu: Gpu) -> Check:

@@ -33,9 +33,9 @@ class Value(Record):
     """The smallest size to which it applies."""
     to_bytes: PositiveInt | None = None
     """The largest; null if there is no upper limit."""
-    kind: Literal["published", "measured by Isthmus", "inferred from the link", "modelled"] = (
-        "published"
-    )
+    kind: Literal[
+        "a site's own", "published", "measured by Isthmus", "inferred from the link", "modelled"
+    ] = "a site's own"
     source: str
 
     @property
@@ -86,8 +86,11 @@ class LinkValues(Record):
 
 @cache
 def all_gpus() -> list[GpuValues]:
-    """Read every GPU's file."""
-    return [GpuValues.model_validate(tomllib.loads(file.read_text("utf-8"))) for file in _files()]
+    """Read every GPU's file; what doesn't say what it is there is published."""
+    files = [tomllib.loads(file.read_text("utf-8")) for file in _files()]
+    for value in (value for file in files for value in file["value"]):
+        value.setdefault("kind", "published")
+    return [GpuValues.model_validate(file) for file in files]
 
 
 def named_values(name: str) -> GpuValues:

@@ -14,7 +14,6 @@ from isthmus.fleet.classes import MachineClass, classes_of
 from isthmus.fleet.clocks import TIME_OF_DAY, TOLERATED
 from isthmus.fleet.health import Health, Patient, Verdict
 from isthmus.fleet.measured import Fleet, Gpu
-from isthmus.fleet.places import words_of
 from isthmus.fleet.settling import places_of, way_of, with_common_gpu
 from isthmus.fleet.standing import AGAINST_ALONE, FEWEST, Standing, standings
 from isthmus.spelling import counted
@@ -64,9 +63,8 @@ def check_fleet(
             for standing in stands.get(id(gpu), [])
             if standing.family.name.endswith(AGAINST_ALONE)
         }
-        where = "" if one.is_mixed or not one.gpus[0].place else f"{words_of(one.gpus[0].place)}, "
         notes += [
-            f"{where}{one.name}: {family}: {_amount(standing.family, standing.usual)}"
+            f"{one.name}: {family}: {_amount(standing.family, standing.usual)}"
             for family, standing in losses.items()
             if standing.usual > log1p(tolerance)
         ]

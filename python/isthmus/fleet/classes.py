@@ -47,8 +47,9 @@ class MachineClass:
 
     @property
     def is_mixed(self) -> bool:
-        """Whether it has different places, which may be differently fast by design."""
-        return len({gpu.place for gpu in self.gpus}) > 1
+        """Whether it has different places, and too few nodes tell whether these are one kind."""
+        places = Counter(gpu.place for gpu in self.gpus)
+        return len(places) > 1 and min(places.values()) < FEWEST
 
 
 def classes_of(gpus: Sequence[Gpu]) -> list[MachineClass]:

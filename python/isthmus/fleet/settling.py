@@ -21,9 +21,7 @@ def places_of(fleet: Fleet) -> list[Gpu]:
     numbers = [*members, *((node, number) for node, place in fleet.places for number in place)]
     for (node, place), one in fleet.places.items():
         one.num_gpus = 1 + max(number for name, number in numbers if name == node)
-        one.at_once = {
-            index for index, (gpu, run) in enumerate(one.made_by) if run in gpu.at_once
-        }
+        one.at_once = {index for index, (gpu, run) in enumerate(one.made_by) if run in gpu.at_once}
         own = [members[node, number] for number in place if (node, number) in members]
         worst = max(own, key=lambda gpu: len(gpu.faults), default=None)
         if worst is None:

@@ -71,9 +71,8 @@ def _link(link: Link) -> str:
     if link.generation is None or link.width is None:
         return ""
     how = "under load" if link.read_under_load else "idle"
-    most = (link.generation_max, link.width_max)
-    less = (link.generation, link.width) != most and None not in most
-    at_most = f", at most Gen{most[0]} x{most[1]}" if less else ""
+    most = f", at most Gen{link.generation_max} x{link.width_max}"
+    at_most = most if link.is_downtrained else ""
     return f"PCIe Gen{link.generation} x{link.width} ({how}{at_most})"
 
 

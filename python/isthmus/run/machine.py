@@ -39,11 +39,20 @@ class Link(Record):
     """How much of the device's memory the CPU can map at once."""
 
     @property
+    def below(self) -> dict[str, bool]:
+        """Whether generation and width are below their maximum, as far as the numbers are known."""
+        pairs = {
+            "width": (self.width, self.width_max),
+            "generation": (self.generation, self.generation_max),
+        }
+        known = {name: pair for name, pair in pairs.items() if None not in pair}
+        return {name: (now or 0) < (most or 0) for name, (now, most) in known.items()}
+
+    @property
     def is_downtrained(self) -> bool | None:
-        """Whether it is below its maximum; None if one of the numbers isn't known."""
-        pairs = ((self.generation, self.generation_max), (self.width, self.width_max))
-        below = [now < most for now, most in pairs if now is not None and most is not None]
-        return any(below) if len(below) == len(pairs) else None
+        """Whether it is below its maximum; None if no known number is, and one isn't known."""
+        below = [self.below.get(name) for name in ("width", "generation")]
+        return True if True in below else None if None in below else False
 
 
 class LinkErrors(Record):

@@ -122,12 +122,13 @@ def _good(machine: Machine) -> dict[str, str]:
     """Say what is so if nothing is wrong, by the part of the machine; "" for what isn't known."""
     link, errors, node = machine.link, machine.link_errors, machine.device.numa_node
     ran = f"The link ran at PCIe Gen{link.generation} x{link.width}"
-    known = None not in {link.generation, link.width, link.generation_max, link.width_max}
     clean = errors is not None and errors.replays is not None
     state = machine.gpu_state.performance_state
     apart = len(machine.host.numa_nodes) > 1 and node is not None
     return {
-        "link": f"{ran}, which is the most that the GPU and the slot support." if known else "",
+        "link": f"{ran}, which is the most that the GPU and the slot support."
+        if link.is_downtrained is False
+        else "",
         "link errors": "The link had no errors during the run." if clean else "",
         "power": f"The GPU was in performance state {state} while it copied, and nothing reduced "
         "its clocks."
