@@ -7,9 +7,9 @@ A cluster of Dask on nodes of Slurm, for `isthmus fleet bench --scheduler` and `
 The scheduler runs here, and each job of Slurm is a worker that has a node to itself. The worker
 never opens a GPU: the measurement does, in a process of its own. Ctrl-C ends the jobs.
 
-The traffic is encrypted with the certificates of Dask's configuration, which
-`certificates.sh` beside this file makes. This machine needs those of the scheduler and of the client,
-and each node that of the worker. A home folder that all of them share is enough. What isn't said
+The traffic is encrypted with the certificates of Dask's configuration, which `certificates.sh`
+beside this file makes. This machine needs those of the scheduler and of the client, and each node
+that of the worker. A home folder that all of them share is enough. What isn't said
 here, like the partition or the account, comes from `jobqueue.slurm` of the same configuration.
 """
 
@@ -58,7 +58,8 @@ def check_certificates() -> None:
     if not (found.require_encryption and all(needed)):
         sys.exit(
             "Dask's configuration has no certificates, or allows unencrypted traffic: "
-            "`sh examples/fleet/certificates.sh FOLDER` makes them, and prints the lines of ~/.config/dask"
+            "`sh examples/fleet/certificates.sh FOLDER` makes them, and prints the lines of "
+            "~/.config/dask"
         )
 
 

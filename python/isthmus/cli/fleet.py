@@ -80,8 +80,8 @@ def check(
     large copies below 0.7 of the rate expected of this GPU, wrong bytes. A dead node has left no
     run, a wrong one has errors that others don't have. What a single run shows and nothing explains
     is doubtful: `isthmus bench --repeat 3` tells it from flicker. A GPU in a class of fewer than
-    four is not judged by its speed. Pairs of a node's GPUs, and what each gets while all of them copy
-    (suite multi), are judged likewise.
+    four is not judged by its speed. Pairs of a node's GPUs, and what each gets while all of them
+    copy (suite multi), are judged likewise.
 
     Exit codes: 0 ok, 1 error, 2 usage, 3 a GPU or node is dead, wrong or slow.
     """

@@ -25,8 +25,7 @@ class Finding:
 
     Attributes:
         value: The expected value.
-        result: The best result to which the value applies; of the worst pair of GPUs, if it is one
-            of pairs.
+        result: The best result to which the value applies; if it is one of pairs, the worst's.
         judgement: How they compare.
     """
 
@@ -115,7 +114,7 @@ def best_of(results: Sequence[Result], unit: str) -> Result:
 
 
 def best_of_worst(results: Sequence[Result], unit: str) -> Result:
-    """Give the best result of each GPU or pair of GPUs that results name, and of these the worst."""
+    """Give the best result of each GPU or pair that results name, and of these the worst."""
     by_pair: dict[tuple[object, ...], list[Result]] = {}
     for result in results:
         by_pair.setdefault(tuple(result.axes.items()), []).append(result)

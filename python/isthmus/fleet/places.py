@@ -17,15 +17,13 @@ NOUNS = ("GPU", "share", "pair")
 AT_ONCE = ", all GPUs at once"
 """Ends the name of a family that was measured while all GPUs of the node copied."""
 _AXES = ("gpu", "peer")
-_TEST = re.compile(
-    r"(?P<pair>device_to_device)_|(?P<way>host_to_all|all_to_host|all_to_one|one_to_all)_"
-)
 _SHARES = {
     "host_to_all": "pinned copies, H2D",
     "all_to_host": "pinned copies, D2H",
     "all_to_one": "copies from all other GPUs",
     "one_to_all": "copies to all other GPUs",
 }
+_TEST = re.compile(f"(?P<ends>device_to_device|{'|'.join(_SHARES)})_")
 
 
 def place_of(result: Result) -> Place:
@@ -48,24 +46,20 @@ def bare(result: Result) -> Result:
 
 
 def family_at(result: Result, *, emulated: bool) -> Family | None:
-    """Give the family of a place's result, as `family_of` does; kernels of emulated GPUs are slow
-    or fast with this CPU."""
+    """Give the family of a place's result, as `family_of` does."""
     match = _TEST.match(result.test)
     if match is None or not is_sampled(result):
         return None
-    by_kernel = result.test.endswith("_sm")
-    name = _SHARES[match["way"]] if match["way"] else f"copies into the {_into(result)} of a pair"
-    together = result.metric != "alone"
+    by_kernel, loaded = result.test.endswith("_sm"), result.metric != "alone"
     parts = [
-        name,
+        _SHARES.get(match["ends"]) or f"copies into the {_into(result)} of a pair",
         "by a kernel" if by_kernel else "",
-        "both directions at once" if together and "bidirectional" in result.test else "",
+        "both directions at once" if loaded and "bidirectional" in result.test else "",
     ]
-    ending = AT_ONCE if together and match["way"] else ""
+    ending = AT_ONCE if loaded and match["ends"] in _SHARES else ""
+    # Kernels of an emulated GPU run on this CPU.
     clock = "host" if emulated and by_kernel else result.clock
-    return Family(
-        name=", ".join(filter(None, parts)) + ending, unit=result.unit, clock=clock, drift=clock
-    )
+    return Family(name=", ".join(filter(None, parts)) + ending, unit=result.unit, clock=clock)
 
 
 def _into(result: Result) -> str:

@@ -1,4 +1,4 @@
-"""What is known of pairs and shares once all runs of their node are read, and causes of slow ones."""
+"""What is known of pairs and shares once all runs are read, and why pairs are slow."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,6 +8,7 @@ from statistics import median
 from isthmus.fleet.causes import Cause
 from isthmus.fleet.health import Patient
 from isthmus.fleet.measured import Fleet, Gpu
+from isthmus.run.machine import Link
 
 _BETWEEN = "device_to_device_memcpy_"
 _TO_HOST = ("host_to_device_memcpy_ce", "host_to_all_memcpy_ce")
@@ -23,15 +24,13 @@ def places_of(fleet: Fleet) -> list[Gpu]:
         one.num_gpus = 1 + max(number for name, number in numbers if name == node)
         one.at_once = {index for index, (gpu, run) in enumerate(one.made_by) if run in gpu.at_once}
         own = [members[node, number] for number in place if (node, number) in members]
+        # The link of the GPU that measured says nothing of others.
         worst = max(own, key=lambda gpu: len(gpu.faults), default=None)
-        if worst is None:
-            link = one.machine.link.model_copy(
-                update=dict.fromkeys(type(one.machine.link).model_fields)
-            )
-            update = {"link": link, "link_errors": None}
-            one.machine = one.machine.model_copy(update=update)
-        else:
+        if worst is not None:
             one.machine, one.facts = worst.machine, worst.facts
+        else:
+            unknown = one.machine.link.model_copy(update=dict.fromkeys(Link.model_fields))
+            one.machine = one.machine.model_copy(update={"link": unknown, "link_errors": None})
     return list(fleet.places.values())
 
 

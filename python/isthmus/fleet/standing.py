@@ -138,8 +138,6 @@ def _levels(
     for index, gpu in enumerate(gpus):
         own: dict[Family, list[tuple[datetime, float]]] = {}
         for number, (costs, (begun, _)) in enumerate(zip(gpu.costs, gpu.times, strict=True)):
-            if gpu.place and number in gpu.at_once:
-                continue  # which other copies ran beside it isn't known
             ending = AT_ONCE if number in gpu.at_once else ""
             by_process: dict[tuple[Family, int], list[float]] = {}
             for subject, values in costs.items():

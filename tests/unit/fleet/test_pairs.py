@@ -37,7 +37,7 @@ class Node:
     name: str
     gpus: int = 4
     slower: Mapping[tuple[int, ...], float] = field(default_factory=dict)
-    rate: Callable[[int, int], float] = lambda one, other: NVLINK
+    rate: Callable[[int, int], float] = lambda *_: NVLINK
     failed: Mapping[tuple[int, ...], dict[str, Any]] = field(default_factory=dict)
     runs: int = 3
 
@@ -46,7 +46,7 @@ def run_of(node: Node, number: int, chance: random.Random) -> Run:
     run = Made(name=node.name, runs=number + 1).left(random.Random(1))[number]  # noqa: S311
     [like] = [r for r in run.results if r.test == "host_to_device_memcpy_ce"][-1:]
 
-    def result(test: str, metric: str, axes: dict[str, str], rate: float, **more: Any) -> Result:
+    def result(test: str, metric: str, axes: dict[str, str], rate: float, **more: object) -> Result:
         place = tuple(sorted(int(axes[name]) for name in axes))
         loaded = 1.0 if metric == "alone" else node.slower.get(place, 1.0)
         drawn = rate / loaded * exp(chance.gauss(0, 0.003))
@@ -60,7 +60,9 @@ def run_of(node: Node, number: int, chance: random.Random) -> Run:
             "bandwidth",
             {"gpu": str(gpu), "peer": str(peer)},
             node.rate(gpu, peer),
-            **{"source": ends[0], "target": ends[1], "direction": None},
+            source=ends[0],
+            target=ends[1],
+            direction=None,
         )
         for role, ends in ENDS.items()
         for gpu, peer in permutations(range(node.gpus), 2)
@@ -81,7 +83,7 @@ def fleet_of(*nodes: Node, own: GpuValues | None = None, seed: int = 1) -> Fleet
     return fleet
 
 
-def equal(number: int, **more: Any) -> list[Node]:
+def equal(number: int, **more: Any) -> list[Node]:  # noqa: ANN401 - of a Node
     return [Node(name=f"n{index}", **more) for index in range(number)]
 
 
@@ -98,7 +100,7 @@ def bridged(one: int, other: int) -> float:
     return NVLINK if {one, other} in ({0, 1}, {2, 3}) else PCIE
 
 
-@pytest.mark.parametrize("rate", [lambda one, other: NVLINK, bridged])
+@pytest.mark.parametrize("rate", [lambda *_: NVLINK, bridged])
 @pytest.mark.parametrize("number", [1, 2, 6])
 def test_healthy_pairs_and_shares_are_not_bad_whatever_joins_them(
     number: int, rate: Callable[[int, int], float]
@@ -121,8 +123,7 @@ def test_a_slow_pair_is_bad_and_its_gpus_are_not() -> None:
 
 
 def test_one_direction_of_a_pair_is_enough() -> None:
-    one_way = Node(name="odd", rate=lambda gpu, peer: NVLINK)
-    fleet = fleet_of(*equal(5), one_way)
+    fleet = fleet_of(*equal(5), Node(name="odd"))
     pair = fleet.places["odd", (0, 1)]
     for costs in pair.costs:
         for subject, values in dict(costs).items():
@@ -150,7 +151,7 @@ def test_pairs_are_judged_within_one_node_unless_too_many_differ() -> None:
 
 
 def test_the_gpu_that_all_slow_pairs_have_is_the_first_cause() -> None:
-    slower = {(0, 2): 1.3, (1, 2): 1.3, (2, 3): 1.3}
+    slower: dict[tuple[int, ...], float] = {(0, 2): 1.3, (1, 2): 1.3, (2, 3): 1.3}
     health = check_fleet(fleet_of(*equal(5), Node(name="odd", slower=slower)))
     assert sorted(bad_of(health)) == [("odd", place) for place in sorted(slower)]
     assert {patient.causes[0].part for patient in health.bad} == {"GPU 2"}

@@ -71,13 +71,13 @@ def headline(health: Health) -> str:
     ]
     if not total:
         return "there is nothing to check"
-    if not counts and not any(patient.standings for patient in health.patients):
-        return f"none of {subjects(health.patients)} is bad, but none was judged by its speed: {NEEDED}"
-    if not counts:
-        return f"none of {subjects(health.patients)} is bad"
-    are = "is" if len(health.bad) == 1 else "are"
     dead = health.count(Verdict.DEAD) == total
     what = counted(total, "node") if dead else subjects(health.patients)
+    if not counts and not any(patient.standings for patient in health.patients):
+        return f"none of {what} is bad, but none was judged by its speed: {NEEDED}"
+    if not counts:
+        return f"none of {what} is bad"
+    are = "is" if len(health.bad) == 1 else "are"
     return f"{len(health.bad)} of {what} {are} bad: {listed(counts)}"
 
 
