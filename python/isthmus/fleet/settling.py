@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import groupby
 from statistics import median
 
 from isthmus.fleet.causes import Cause
 from isthmus.fleet.health import Patient
 from isthmus.fleet.measured import Fleet, Gpu
-from isthmus.run.machine import Link
 
 _BETWEEN = "device_to_device_memcpy_"
 _TO_HOST = ("host_to_device_memcpy_ce", "host_to_all_memcpy_ce")
@@ -29,7 +27,7 @@ def places_of(fleet: Fleet) -> list[Gpu]:
         if worst is not None:
             one.machine, one.facts = worst.machine, worst.facts
         else:
-            unknown = one.machine.link.model_copy(update=dict.fromkeys(Link.model_fields))
+            unknown = one.machine.link.model_copy(update={"generation": None, "width": None})
             one.machine = one.machine.model_copy(update={"link": unknown, "link_errors": None})
     return list(fleet.places.values())
 
@@ -57,16 +55,17 @@ def _rate(pair: Gpu) -> float:
 
 
 def with_common_gpu(patients: Sequence[Patient]) -> list[Patient]:
-    """Name the GPU that all bad pairs of a node have, and that no other GPU explains as well."""
-    found = list(patients)
-    pairs = [(at, one) for at, one in enumerate(patients) if len(one.place) > 1]
-    for _, own in groupby(sorted(pairs, key=lambda pair: pair[1].node), lambda pair: pair[1].node):
-        of_node = list(own)
-        bad = [(at, one) for at, one in of_node if one.verdict.is_bad]
-        common = set.intersection(*(set(one.place) for _, one in bad)) if len(bad) > 1 else set()
-        for number in common if len(bad) < len(of_node) else ():
-            text = f"all {len(bad)} bad pairs of the node have GPU {number}: look at its own links"
-            cause = Cause(part=f"GPU {number}", text=text, shown=True)
-            for at, one in bad:
-                found[at] = replace(one, causes=(cause, *one.causes))
-    return found
+    """Name the GPU that all bad pairs of a node have, unless all of its pairs are bad."""
+    by_node: dict[str, list[Patient]] = {}
+    for one in patients:
+        if len(one.place) > 1:
+            by_node.setdefault(one.node, []).append(one)
+    named: dict[int, Patient] = {}
+    for own in by_node.values():
+        bad = [one for one in own if one.verdict.is_bad]
+        if 1 < len(bad) < len(own):
+            for number in set.intersection(*(set(one.place) for one in bad)):
+                text = f"all {len(bad)} bad pairs of the node have it: look at its own links"
+                cause = Cause(part=f"GPU {number}", text=text, shown=True)
+                named |= {id(one): replace(one, causes=(cause, *one.causes)) for one in bad}
+    return [named.get(id(one), one) for one in patients]

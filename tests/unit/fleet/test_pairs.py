@@ -140,6 +140,13 @@ def test_a_pair_that_lost_nvlink_is_named_with_the_way_it_goes() -> None:
     assert "not over NVLink" in cause.text
 
 
+def test_pairs_without_the_gpu_that_measured_are_of_the_same_class() -> None:
+    """Only GPU 0 of each node has a run of its own."""
+    health = check_fleet(fleet_of(*equal(2), Node(name="odd", slower={(1, 3): 1.2})))
+    assert bad_of(health) == [("odd", (1, 3))]
+    assert dict(health.classes)[at(health, "odd", (1, 3)).class_name or ""] == 3 * 6
+
+
 def test_pairs_are_judged_within_one_node_unless_too_many_differ() -> None:
     one = Node(name="one", gpus=8, slower={(2, 5): 1.5})
     assert bad_of(check_fleet(fleet_of(one))) == [("one", (2, 5))]
