@@ -3,20 +3,13 @@
 from isthmus.doctor.check import Check, Status, judged
 from isthmus.doctor.check_link_errors import judge_link_errors, link_error_facts
 from isthmus.doctor.facts import Gpu
+from isthmus.expected.values import link_values
 from isthmus.machine.link_errors import LinkErrorCounts
 from isthmus.run.machine import Link
 from isthmus.sizes import approximate_size
 
-# Transfers per second and lane, and the fraction of them that is data: 8b/10b up to generation
-# 2, 128b/130b from 3 to 5, FLITs in 6. Source: PCI Express Base Specification 6.0, section 4.2.
-_BYTES_PER_SECOND_AND_LANE = {
-    1: 2.5e9 / 8 * 8 / 10,
-    2: 5e9 / 8 * 8 / 10,
-    3: 8e9 / 8 * 128 / 130,
-    4: 16e9 / 8 * 128 / 130,
-    5: 32e9 / 8 * 128 / 130,
-    6: 64e9 / 8 * 236 / 256,
-}
+# Of FLITs, which no expected value knows. Source: PCI Express Base Specification 6.0, section 4.2.
+_GENERATION_6 = {6: 64e9 / 8 * 236 / 256}
 _ADVICE = {
     "width": "the slot may be wired for fewer lanes, share them with another slot (bifurcation in "
     "the firmware's settings), or the card or riser may be loose: reseat it, or try another slot",
@@ -28,7 +21,7 @@ _ADVICE = {
 
 def link_bytes_per_second(generation: int, width: int) -> float | None:
     """Give the rate of a link in one direction, with packet headers; None if unknown."""
-    lane = _BYTES_PER_SECOND_AND_LANE.get(generation)
+    lane = (link_values().lane_bytes_per_s | _GENERATION_6).get(generation)
     return None if lane is None else lane * width
 
 

@@ -8,7 +8,7 @@ from isthmus.fleet.causes import Cause
 from isthmus.fleet.health import Patient
 from isthmus.fleet.measured import Fleet, Gpu
 
-_BETWEEN = "device_to_device_memcpy_"
+_BETWEEN = ("device_to_device_memcpy_",)
 _TO_HOST = ("host_to_device_memcpy_ce", "host_to_all_memcpy_ce")
 # Copies between GPUs on PCIe are no faster than those to the host, but for measurement.
 _LIKE_THE_HOST, _FASTER_WAY = 1.15, 1.5
@@ -34,11 +34,9 @@ def places_of(fleet: Fleet) -> list[Gpu]:
 
 def way_of(pair: Gpu, equals: Sequence[Gpu], fleet: Fleet) -> list[Cause]:
     """Say if a pair has lost the fast way that equal ones have; nothing if that isn't known."""
-    rate, usual = _rate(pair), median(map(_rate, equals))
+    rate, usual = _rate(pair, _BETWEEN), median(_rate(one, _BETWEEN) for one in equals)
     on_node = [*fleet.gpus.values(), *fleet.places.values()]
-    to_host = max(
-        one.rates.get(test, 0.0) for one in on_node if one.node == pair.node for test in _TO_HOST
-    )
+    to_host = max(_rate(one, _TO_HOST) for one in on_node if one.node == pair.node)
     if not 0 < rate <= _LIKE_THE_HOST * to_host or usual < _FASTER_WAY * to_host:
         return []
     text = (
@@ -49,9 +47,8 @@ def way_of(pair: Gpu, equals: Sequence[Gpu], fleet: Fleet) -> list[Cause]:
     return [Cause(part="path", text=text, shown=True)]
 
 
-def _rate(pair: Gpu) -> float:
-    rates = [rate for test, rate in pair.rates.items() if test.startswith(_BETWEEN)]
-    return max(rates, default=0.0)
+def _rate(gpu: Gpu, tests: tuple[str, ...]) -> float:
+    return max((rate for test, rate in gpu.rates.items() if test.startswith(tests)), default=0.0)
 
 
 def with_common_gpu(patients: Sequence[Patient]) -> list[Patient]:
