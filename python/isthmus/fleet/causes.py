@@ -121,11 +121,10 @@ class Causes:
 
     def _diagnosed(self, gpu: Gpu) -> list[Cause]:
         own = self._checks.get(id(gpu), {})
-        order = list(Status)
         return [
             Cause(part=part, text=text_of(check), shown=True)
             for part, check in own.items()
-            if order.index(check.status) > order.index(self._usual_statuses[part])
+            if _STATUSES[check.status] > _STATUSES[self._usual_statuses[part]]
         ]
 
     def _differences(self, gpu: Gpu) -> list[Cause]:

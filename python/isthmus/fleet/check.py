@@ -14,6 +14,7 @@ from isthmus.fleet.classes import MachineClass, classes_of
 from isthmus.fleet.clocks import TIME_OF_DAY, TOLERATED
 from isthmus.fleet.health import Health, Patient, Verdict
 from isthmus.fleet.measured import Fleet, Gpu
+from isthmus.fleet.places import NOUNS
 from isthmus.fleet.settling import places_of, way_of, with_common_gpu
 from isthmus.fleet.standing import AGAINST_ALONE, FEWEST, Standing, standings
 from isthmus.spelling import counted
@@ -58,15 +59,15 @@ def check_fleet(
             stands |= {id(gpu): [] for gpu in one.gpus}
         view = _ClassView(one, fleet)
         losses = {
-            standing.family.name: standing
+            standing.family: standing.usual
             for gpu in one.gpus
             for standing in stands.get(id(gpu), [])
             if standing.family.name.endswith(AGAINST_ALONE)
         }
         notes += [
-            f"{one.name}: {family}: {_amount(standing.family, standing.usual)}"
-            for family, standing in losses.items()
-            if standing.usual > log1p(tolerance)
+            f"{one.name}: {family.name}: {_amount(family, usual)}"
+            for family, usual in losses.items()
+            if usual > log1p(tolerance)
         ]
         notes += view.notes()
         for gpu in one.gpus:
@@ -140,11 +141,12 @@ class _ClassView:
         broken = self._absolute(gpu)
         bad = certain or broken
         failures = self._failures(gpu)
+        unlike = [f"unlike its class: {one.part}" for one in causes if one.shown and not gpu.place]
         found = {
             Verdict.WRONG: failures,
             Verdict.SLOW: [*_slow(certain, unsure), *broken],
             Verdict.DOUBTFUL: [
-                *([] if bad else [*_unsure(unsure), *([] if gpu.place else _unlike(causes))]),
+                *([] if bad else [*_unsure(unsure), *unlike]),
                 *self._doubts(gpu),
             ],
             Verdict.UNJUDGED: []
@@ -193,7 +195,7 @@ class _ClassView:
         own = [
             failed
             for failed in gpu.errors
-            if self._is_own(self._errors[failed]) or _WRONG_BYTES.search(failed[1])
+            if self._errors[failed] <= max(1.0, self._half) or _WRONG_BYTES.search(failed[1])
         ]
         by_message: dict[str, list[str]] = {}
         for test, message in own:
@@ -221,7 +223,7 @@ class _ClassView:
             return "nothing was measured that is judged"
         if self._class.is_mixed and len(self._class.gpus) >= FEWEST:
             return "more than one kind, and four equal nodes are needed to tell which is which"
-        number = counted(len(self._class.gpus), self._class.noun)
+        number = counted(len(self._class.gpus), NOUNS[len(gpu.place)])
         return f"{number} of its class, and {FEWEST} are needed"
 
     def _doubts(self, gpu: Gpu) -> list[str]:
@@ -253,10 +255,6 @@ class _ClassView:
             for reason, test in waived.items()
         ]
 
-    def _is_own(self, count: int) -> bool:
-        """Whether something that so many GPUs have isn't that of the class."""
-        return len(self._class.gpus) == 1 or count <= self._half
-
 
 def _certain(standing: Standing, causes: Sequence[Cause]) -> bool:
     """
@@ -266,10 +264,6 @@ def _certain(standing: Standing, causes: Sequence[Cause]) -> bool:
     """
     repeated = standing.num_slow > max(1.0, standing.num_repeats / 2)
     return repeated or any(cause.shown and cause.explains(standing.family) for cause in causes)
-
-
-def _unlike(causes: Sequence[Cause]) -> list[str]:
-    return [f"unlike its class: {cause.part}" for cause in causes if cause.shown]
 
 
 def _slow(certain: Sequence[Standing], unsure: Sequence[Standing]) -> list[str]:

@@ -41,11 +41,6 @@ class MachineClass:
     usual: dict[str, str]
 
     @property
-    def noun(self) -> str:
-        """What its members are called."""
-        return NOUNS[len(self.gpus[0].place)]
-
-    @property
     def is_mixed(self) -> bool:
         """Whether it has different places, and too few nodes tell whether these are one kind."""
         places = Counter(gpu.place for gpu in self.gpus)

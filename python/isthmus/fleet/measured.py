@@ -224,7 +224,7 @@ class Fleet:
                 # Single points of a test are waived by chance, such as for lack of memory.
                 gpu.passed.add(result.test)
                 gpu.waived.pop(result.test, None)
-            elif _is_refused(result) and result.test not in gpu.passed:
+            elif not result.ran_out_of_time and result.test not in gpu.passed:
                 gpu.waived[result.test] = result.reason or ""
             found = costs_of(result)
             judged = self._judged_as(result, emulated=run.machine.emulated) if found else None
@@ -297,8 +297,3 @@ def _why(path: Path, error: Exception) -> str:
     if isinstance(error, ValidationError):
         return f"{path} is not a diagnosis of `isthmus doctor`: {first_fault(error)}"
     return str(error)
-
-
-def _is_refused(result: Result) -> bool:
-    """Whether a result is waived for what its machine is, and not for lack of time."""
-    return result.status == Status.WAIVED and not result.ran_out_of_time

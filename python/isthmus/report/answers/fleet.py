@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import groupby
 
 from isthmus.fleet.health import Health, Patient, Verdict
 from isthmus.fleet.places import NOUNS
@@ -30,7 +29,7 @@ def fleet_text(health: Health, *, every: bool = False, width: int = PAGE_WIDTH) 
         every: Also list the GPUs that are ok, and all causes and findings.
         width: The most characters in a line.
     """
-    shown = [patient for patient in health.patients if every or _is_told(patient)]
+    shown = [patient for patient in health.patients if every or is_told(patient)]
     most = len(shown) if every else _MOST_SHOWN
     blocks = [_lines(patient, every=every, width=width) for patient in shown[:most]]
     tail = []
@@ -49,7 +48,7 @@ def fleet_text(health: Health, *, every: bool = False, width: int = PAGE_WIDTH) 
     )
 
 
-def _is_told(patient: Patient) -> bool:
+def is_told(patient: Patient) -> bool:
     """Whether its verdict is told by default; pairs that aren't judged are many, and counted."""
     unjudged = patient.verdict == Verdict.UNJUDGED and patient.place
     return patient.verdict != Verdict.OK and not unjudged
@@ -121,26 +120,17 @@ def _lines(patient: Patient, *, every: bool, width: int) -> list[str]:
 
 
 def _classes(health: Health) -> list[str]:
-    fine = {
-        name: sum(1 for _ in own)
-        for name, own in groupby(
-            sorted(p.class_name or "" for p in health.patients if p.verdict == Verdict.OK)
-        )
-    }
+    """Count the members of classes; those with equal names differ in what their names don't say."""
+    fine = Counter(one.class_name for one in health.patients if one.verdict == Verdict.OK)
+    numbers = Counter[str]()
+    for name, number in health.classes:
+        numbers[name] += number
     return [
-        f"class: {one_line(name)}: {number_in(name, number)}, {fine.get(name, 0)} ok"
-        for name, number in _first_of_equal(health.classes)
+        f"class: {one_line(name)}: {number_in(name, number)}, {fine[name]} ok"
+        for name, number in numbers.items()
     ]
 
 
 def number_in(name: str, number: int) -> str:
     """Count the members of a class."""
     return counted(number, next((one for one in NOUNS if name.startswith(f"{one}s of ")), "GPU"))
-
-
-def _first_of_equal(classes: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Add up classes with equal names: they differ in what their names don't say."""
-    found: dict[str, int] = {}
-    for name, number in classes:
-        found[name] = found.get(name, 0) + number
-    return list(found.items())

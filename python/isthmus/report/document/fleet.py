@@ -4,8 +4,14 @@ from collections.abc import Sequence
 
 import isthmus
 from isthmus.fleet.health import Health, Patient
-from isthmus.fleet.health import Verdict as Kind
-from isthmus.report.answers.fleet import NEEDED, headline, modelled_warning, number_in, subjects
+from isthmus.report.answers.fleet import (
+    NEEDED,
+    headline,
+    is_told,
+    modelled_warning,
+    number_in,
+    subjects,
+)
 from isthmus.report.document.fleet_pictures import (
     MOST_CELLS,
     cells,
@@ -45,7 +51,7 @@ def fleet_document(health: Health) -> Document:
 
 
 def _verdict(health: Health) -> Verdict:
-    shown = [patient for patient in health.patients if patient.verdict != Kind.OK]
+    shown = list(filter(is_told, health.patients))
     mark = Mark.BAD if health.bad else Mark.NOTE if shown else Mark.GOOD
     sentence = headline(health)
     return Verdict(
@@ -92,12 +98,11 @@ def _pictures(judged: Sequence[Patient]) -> list[Chapter]:
 
 def _shown(judged: Sequence[Patient], most: int, what: str) -> str:
     """Say how many GPUs are shown, the worst first, and how many aren't."""
-    number = len(judged)
-    if not number:
+    if not judged:
         return f"No GPU was judged by its speed: {NEEDED}."
-    if number <= most:
+    if len(judged) <= most:
         return f"All {subjects(judged)} that were judged, the worst first."
-    return f"The worst {most} of {subjects(judged)} have {what}; {number - most} are left out."
+    return f"The worst {most} of {subjects(judged)} have {what}; {len(judged) - most} are left out."
 
 
 def _standings(health: Health, judged: Sequence[Patient]) -> Chapter:
