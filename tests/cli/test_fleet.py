@@ -207,3 +207,21 @@ def test_what_cannot_be_checked_is_refused(
     assert (outcome.code, outcome.out) == (2, "")
     assert said in outcome.err
     assert "\nhint: " in outcome.err or "hosts" in arguments[0]
+
+
+@pytest.mark.native
+def test_a_pair_that_lost_peer_access_is_wrong_on_a_real_run(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    test = ("-t", "device_to_device_memcpy_read_ce", "--sizes", "64KiB", "--no-save")
+    for profile, nodes in {"two-gpus": "abcde", "two-gpus-apart": "x"}.items():
+        run = tmp_path / f"{profile}.json"
+        assert invoke("bench", *test, "--device", f"emulated:{profile}", "-o", str(run)).code == 0
+        (tmp_path / "runs").mkdir(exist_ok=True)
+        for node in nodes:
+            (tmp_path / "runs" / f"{node}.json").write_bytes(run.read_bytes())
+    outcome = invoke("fleet", "check", str(tmp_path / "runs"), "--format", "json")
+    assert outcome.code == 3
+    bad = [one for one in json.loads(outcome.out)["gpus"] if one["bad"]]
+    assert [(one["node"], one["place"], one["verdict"]) for one in bad] == [("x", [0, 1], "wrong")]
+    assert "can't reach the memory of GPU" in bad[0]["findings"][0]

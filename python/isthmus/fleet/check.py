@@ -241,7 +241,7 @@ class _ClassView:
         ahead = gpu.measured_at - self._fleet.now
         if ahead > TOLERATED and not clock:
             clock = [f"its clock is {ahead.total_seconds():.0f} s or more ahead of this machine's"]
-        if self._fleet.expects(gpu) and not gpu.ratios:
+        if self._fleet.expects(gpu) and any(gpu.costs) and not gpu.ratios:
             lines.append("nothing was measured that --expect has a value for")
         return lines + clock + self._waived_alone(gpu)
 

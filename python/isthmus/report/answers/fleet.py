@@ -72,7 +72,8 @@ def headline(health: Health) -> str:
         return "there is nothing to check"
     dead = health.count(Verdict.DEAD) == total
     what = counted(total, "node") if dead else subjects(health.patients)
-    if not counts and not any(patient.standings for patient in health.patients):
+    judged = any(one.standings or one.verdict == Verdict.OK for one in health.patients)
+    if not counts and not judged:
         return f"none of {what} is bad, but none was judged by its speed: {NEEDED}"
     if not counts:
         return f"none of {what} is bad"
