@@ -281,14 +281,11 @@ def read_fleet(files: Sequence[NodeFile], own: GpuValues | None = None) -> Fleet
                 attempt = read_attempt(file.path)
                 fleet.attempts.setdefault(file.node or attempt.node, []).append(attempt)
             elif file.kind == FileKind.DIAGNOSIS and file.node is not None:
-                fleet.checks[file.node] = _diagnosis(file.path).checks
+                text = read_regular(file.path, max_bytes=_MAX_BYTES)
+                fleet.checks[file.node] = Diagnosis.model_validate_json(text).checks
         except (Error, OSError, ValidationError) as error:
             fleet.unread.append(_why(file.path, error))
     return fleet
-
-
-def _diagnosis(path: Path) -> Diagnosis:
-    return Diagnosis.model_validate_json(read_regular(path, max_bytes=_MAX_BYTES))
 
 
 def _why(path: Path, error: Exception) -> str:

@@ -17,9 +17,11 @@ _LIKE_THE_HOST, _FASTER_WAY = 1.15, 1.5
 def places_of(fleet: Fleet) -> list[Gpu]:
     """Complete the pairs and shares of a fleet by what their nodes' other runs say."""
     members = {(gpu.node, gpu.machine.device.ordinal): gpu for gpu in fleet.gpus.values()}
-    numbers = [*members, *((node, number) for node, place in fleet.places for number in place)]
+    last = dict.fromkeys(fleet.nodes, 0)
+    for node, number in [*members, *((node, max(place)) for node, place in fleet.places)]:
+        last[node] = max(last[node], number)
     for (node, place), one in fleet.places.items():
-        one.num_gpus = 1 + max(number for name, number in numbers if name == node)
+        one.num_gpus = 1 + last[node]
         one.at_once = {index for index, (gpu, run) in enumerate(one.made_by) if run in gpu.at_once}
         own = [members[node, number] for number in place if (node, number) in members]
         # The link of the GPU that measured says nothing of others.

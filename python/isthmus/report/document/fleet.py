@@ -53,12 +53,14 @@ def fleet_document(health: Health) -> Document:
 def _verdict(health: Health) -> Verdict:
     shown = list(filter(is_told, health.patients))
     mark = Mark.BAD if health.bad else Mark.NOTE if shown else Mark.GOOD
-    sentence = headline(health)
+    more, sentence = len(shown) - _MOST_FINDINGS, headline(health)
+    text = f"{more} more are left out here: `isthmus fleet check --all` lists them."
+    left_out = Finding(mark=Mark.NOTE, text=text)
     return Verdict(
         name="",
         mark=mark,
         headline=f"{sentence[:1].upper()}{sentence[1:]}.",
-        findings=(*map(_finding, shown[:_MOST_FINDINGS]), *_left_out(len(shown))),
+        findings=(*map(_finding, shown[:_MOST_FINDINGS]), *([left_out] if more > 0 else [])),
         limits=(),
         gains=(),
     )
@@ -71,14 +73,6 @@ def _finding(patient: Patient) -> Finding:
         text=f"{one_line(patient.words)} is {patient.verdict}: {found}.",
         advice=tuple(f"{cause.part}: {one_line(cause.text)}." for cause in patient.causes),
     )
-
-
-def _left_out(number: int) -> list[Finding]:
-    more = number - _MOST_FINDINGS
-    if more <= 0:
-        return []
-    text = f"{more} more are left out here: `isthmus fleet check --all` lists them."
-    return [Finding(mark=Mark.NOTE, text=text)]
 
 
 def _pictures(judged: Sequence[Patient]) -> list[Chapter]:
