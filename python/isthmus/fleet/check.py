@@ -139,14 +139,13 @@ class _ClassView:
         certain = [one for one in slow if _certain(one, causes)]
         unsure = [one for one in slow if one not in certain]
         broken = self._absolute(gpu)
-        bad = certain or broken
         failures = self._failures(gpu)
         unlike = [f"unlike its class: {one.part}" for one in causes if one.shown and not gpu.place]
         found = {
             Verdict.WRONG: failures,
             Verdict.SLOW: [*_slow(certain, unsure), *broken],
             Verdict.DOUBTFUL: [
-                *([] if bad else [*_unsure(unsure), *unlike]),
+                *([] if certain or broken else [*_unsure(unsure), *unlike]),
                 *self._doubts(gpu),
             ],
             Verdict.UNJUDGED: []

@@ -50,8 +50,7 @@ def fleet_text(health: Health, *, every: bool = False, width: int = PAGE_WIDTH) 
 
 def is_told(patient: Patient) -> bool:
     """Whether its verdict is told by default; pairs that aren't judged are many, and counted."""
-    unjudged = patient.verdict == Verdict.UNJUDGED and patient.place
-    return patient.verdict != Verdict.OK and not unjudged
+    return patient.verdict not in {Verdict.OK, Verdict.UNJUDGED if patient.place else Verdict.OK}
 
 
 def subjects(patients: Sequence[Patient]) -> str:
