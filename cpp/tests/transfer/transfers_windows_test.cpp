@@ -54,21 +54,6 @@ TEST_F(SmallCopies, GoByTheDriverUntilAWindowPays) {
 /// Occupies this thread for longer than what counts as a pause.
 void pause() { isthmus::test::occupy(std::chrono::milliseconds{1}); }
 
-TEST_F(SmallCopies, AreEachTimedAfterAPause) {
-  const CUdeviceptr device = device_memory(2 * kMiB);
-  const Bytes bytes(4, 1);
-  for (int i = 0; i < kEnough; ++i) upload(device, bytes);
-  const auto seconds = [&] { return use_of(CopyPath::window).seconds; };
-  const std::uint64_t num_before = num_copies(CopyPath::window);
-  for (int i = 0; i < 10; ++i) {
-    const double before = seconds();
-    pause();
-    upload(device, bytes);
-    EXPECT_GT(seconds(), before) << "it isn't one of those that another one stands for";
-  }
-  EXPECT_EQ(num_copies(CopyPath::window), num_before + 10);
-}
-
 /// Costs of one path, whatever the size, the direction and the kind of memory.
 std::string costs_text(std::string_view path, const std::string& seconds,
                        const std::string& seconds_after_pause) {
