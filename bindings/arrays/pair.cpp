@@ -77,8 +77,8 @@ isthmus::MemoryKind kind_of(const Array& array) {
 
 }  // namespace
 
-void read_pair(ArrayReader& reader, nb::handle target, nb::handle source,
-                            nb::handle stream, Hold hold, ArrayPair& pair) {
+void read_pair(ArrayReader& reader, nb::handle target, nb::handle source, nb::handle stream,
+               Hold hold, ArrayPair& pair) {
   reader.read(target, Role::target, hold, pair.target);
   reader.read(source, Role::source, hold, pair.source);
   Ordering ordering(reader, stream, pair);

@@ -171,8 +171,8 @@ void ArrayReader::refuse_at(const std::string& path, nb::handle error) const {
   throw nb::python_error();  // the function always raises
 }
 
-void ArrayReader::read_by(const TypeReader& reader, nb::handle object, Role role,
-                                       Hold hold, Array& array) const {
+void ArrayReader::read_by(const TypeReader& reader, nb::handle object, Role role, Hold hold,
+                          Array& array) const {
   switch (reader.way) {
     case Way::buffer:
       return read_buffer(object, array);

@@ -38,7 +38,8 @@ void bind_copy_plans(nb::module_& m) {
       .def_prop_ro("source", path_name(&CopyPlan::source))
       .def_prop_ro("target", path_name(&CopyPlan::target))
       .def_ro("device", &CopyPlan::device)
-      .def_ro("costs", &CopyPlan::costs, "For every path, in the order in which they are preferred.")
+      .def_ro("costs", &CopyPlan::costs,
+              "For every path, in the order in which they are preferred.")
       .def_ro("measured", &CopyPlan::measured)
       .def_ro("profile", &CopyPlan::profile);
   nb::class_<PathShare>(m, "PathShare", "How some of many copies would be made.")

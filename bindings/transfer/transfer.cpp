@@ -45,8 +45,8 @@ bool is_usual_structure(nb::handle object) {
 }
 
 /// Reads two arrays. Returns false if one is a structure, whose members are to be copied.
-bool read_arrays(ArrayReader& reader, nb::handle target, nb::handle source,
-                              nb::handle stream, Hold hold, ArrayPair& pair) try {
+bool read_arrays(ArrayReader& reader, nb::handle target, nb::handle source, nb::handle stream,
+                 Hold hold, ArrayPair& pair) try {
   if (is_usual_structure(target)) return false;
   read_pair(reader, target, source, stream, hold, pair);
   return true;
@@ -91,7 +91,7 @@ auto copy_keeping(ArrayPair& pair, nb::handle target, nb::handle source, Copy co
 }
 
 nb::object copy_arrays(ArrayTransfers& transfers, nb::handle target, nb::handle source,
-                                    nb::handle stream) {
+                       nb::handle stream) {
   ArrayPair pair;
   if (!read_arrays(transfers.reader, target, source, stream, Hold::call, pair))
     return batch_of(transfers.reader, target, source, stream, Hold::call);

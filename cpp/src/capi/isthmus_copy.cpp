@@ -78,8 +78,7 @@ using isthmus::capi::default_transfers;
 using isthmus::capi::guarded;
 
 isthmus_status isthmus_copy(void* target, const void* source, size_t size_bytes,
-                                         const isthmus_copy_options* options,
-                                         isthmus_error* error) {
+                            const isthmus_copy_options* options, isthmus_error* error) {
   return guarded(error, [&] {
     default_transfers().copy(target, source, size_bytes, isthmus::capi::options_of(options));
   });

@@ -1,8 +1,6 @@
 #include "transfer/copy/device_paths.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <limits>
 #include <utility>
 
