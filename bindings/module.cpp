@@ -14,14 +14,9 @@ NB_MODULE(_native, m) {
   bind_taken_tensor(m);
   bind_host(m);
   bind_measure(m);
-  bind_measure_memory(m);
-  bind_measure_window(m);
-  bind_measure_alloc(m);
-  bind_measure_latency(m);
+  bind_measure_loops(m);
   bind_measure_paths(m);
-  bind_measure_flows(m);
   bind_measure_paging(m);
-  bind_measure_requests(m);
   bind_arrays(m);
   bind_windows(m);
   bind_pinned(m);

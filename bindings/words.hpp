@@ -1,4 +1,4 @@
-// Python's words for C++ enumerators.
+// Users' words for C++ enumerators: words_of(Enum), beside each enum of cpp/src/measure, or a table.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -46,6 +46,19 @@ const char* word_of(const Word<Value> (&words)[N], Value value) {
   return "";
 }
 
-inline constexpr Word<isthmus::measure::Direction> kDirections[] = {
-    {"h2d", isthmus::measure::Direction::host_to_device},
-    {"d2h", isthmus::measure::Direction::device_to_host}};
+/// The same by the words beside the enum.
+template <typename Value>
+Value value_of(const std::string& word, const char* what) {
+  std::string known;
+  std::size_t index = 0;
+  for (const char* one : words_of(Value{})) {
+    if (word == one) return static_cast<Value>(index);
+    known += (index++ == 0 ? "" : ", ") + std::string(one);
+  }
+  throw isthmus::UsageError(std::string("unknown ") + what + " '" + word + "': use " + known);
+}
+
+template <typename Value>
+const char* word_of(Value value) {
+  return words_of(value)[static_cast<std::size_t>(value)];
+}

@@ -17,27 +17,6 @@ namespace measure = isthmus::measure;
 
 namespace {
 
-constexpr Word<measure::HostMemory> kHostMemory[] = {
-    {"pinned", measure::HostMemory::pinned},
-    {"pageable", measure::HostMemory::pageable},
-    {"registered", measure::HostMemory::registered},
-    {"write_combined", measure::HostMemory::write_combined},
-    {"huge_pinned", measure::HostMemory::huge_pinned}};
-constexpr Word<measure::DeviceMemory> kDeviceMemory[] = {
-    {"device", measure::DeviceMemory::allocated}, {"pool", measure::DeviceMemory::pool}};
-constexpr Word<measure::Contents> kContents[] = {{"random", measure::Contents::random},
-                                                 {"zeros", measure::Contents::zeros}};
-constexpr Word<measure::Engine> kEngines[] = {
-    {"copy_engine", measure::Engine::copy_engine},
-    {"multiprocessors", measure::Engine::multiprocessors}};
-constexpr Word<measure::StoppedBy> kStoppedBy[] = {
-    {"noise", measure::StoppedBy::noise},
-    {"time", measure::StoppedBy::time},
-    {"max_samples", measure::StoppedBy::max_samples}};
-constexpr Word<measure::VerifiedOn> kVerifiedOn[] = {{"device", measure::VerifiedOn::device},
-                                                     {"host", measure::VerifiedOn::host},
-                                                     {"nobody", measure::VerifiedOn::nobody}};
-
 void bind_results(nb::module_& m) {
   using measure::Measurement;
   using measure::Samples;
@@ -46,7 +25,7 @@ void bind_results(nb::module_& m) {
       .def_ro("seconds", &Samples::seconds, "For one copy, in the order of measurement.")
       .def_ro("copies_per_sample", &Samples::copies_per_sample)
       .def_prop_ro(
-          "stopped_by", [](const Samples& s) { return word_of(kStoppedBy, s.stopped_by); },
+          "stopped_by", [](const Samples& s) { return word_of(s.stopped_by); },
           "\"noise\", \"time\" or \"max_samples\".");
   nb::class_<Measurement>(m, "Measurement", "The results of one call of a measuring loop.")
       .def_ro("samples", &Measurement::samples)
@@ -54,8 +33,10 @@ void bind_results(nb::module_& m) {
       .def_ro("waived", &Measurement::waived, "Metric -> why it can't be measured here.")
       .def_ro("host_pages_by_node", &Measurement::host_pages_by_node,
               "NUMA node -> sampled pages of the host's memory; {} if the loop didn't check.")
+      .def_ro("source_pages_by_node", &Measurement::source_pages_by_node,
+              "The same of what a copy within the host reads.")
       .def_prop_ro(
-          "verified_on", [](const Measurement& r) { return word_of(kVerifiedOn, r.verified_on); },
+          "verified_on", [](const Measurement& r) { return word_of(r.verified_on); },
           "\"device\", \"host\", or \"nobody\" if Stopping.verify was False.");
   nb::class_<measure::Stopping>(m, "Stopping", "When to stop sampling.")
       .def(
@@ -77,9 +58,9 @@ struct BufferWords {
 
 measure::CopyBuffers make_buffers(const SharedContext& context, std::size_t size_bytes,
                                   const BufferWords& words, measure::BufferKinds kinds) {
-  kinds.host = value_of(kHostMemory, words.host_memory, "host memory");
-  kinds.device = value_of(kDeviceMemory, words.device_memory, "device memory");
-  kinds.contents = value_of(kContents, words.contents, "contents");
+  kinds.host = value_of<measure::HostMemory>(words.host_memory, "host memory");
+  kinds.device = value_of<measure::DeviceMemory>(words.device_memory, "device memory");
+  kinds.contents = value_of<measure::Contents>(words.contents, "contents");
   return {*context, size_bytes, kinds};
 }
 
@@ -108,18 +89,8 @@ void bind_buffers(nb::module_& m) {
           "NUMA node -> number of sampled pages; {} if the kernel can't tell.");
 }
 
-measure::Measurement bandwidth(const SharedBuffers& buffers, const SharedKernels* kernels,
-                               const std::string& direction, std::size_t size_bytes, bool blocked,
-                               const measure::Stopping& stopping, double gate_timeout_seconds,
-                               const std::string& by) {
-  return measure::measure_bandwidth(
-      *buffers, kernels_of(kernels),
-      {value_of(kDirections, direction, "direction"), size_bytes, blocked, stopping,
-       std::chrono::duration<double>(gate_timeout_seconds), value_of(kEngines, by, "engine")});
-}
-
 void copy_load(const SharedBuffers& buffers, const std::string& direction, double seconds) {
-  measure::run_copy_load(*buffers, value_of(kDirections, direction, "direction"),
+  measure::run_copy_load(*buffers, value_of<measure::Direction>(direction, "direction"),
                          std::chrono::duration<double>(seconds));
 }
 
@@ -128,9 +99,6 @@ void copy_load(const SharedBuffers& buffers, const std::string& direction, doubl
 void bind_measure(nb::module_& m) {
   bind_results(m);
   bind_buffers(m);
-  m.def("measure_bandwidth", &bandwidth, "buffers"_a, "kernels"_a.none(), nb::kw_only(),
-        "direction"_a, "size_bytes"_a, "blocked"_a, "stopping"_a, "gate_timeout_seconds"_a = 15.0,
-        "by"_a = "copy_engine", Release(), "Sample the time of one copy (metric \"copy_time\").");
   m.def("run_copy_load", &copy_load, "buffers"_a, nb::kw_only(), "direction"_a, "seconds"_a,
         Release(), "Keep the link busy for some seconds.");
 }

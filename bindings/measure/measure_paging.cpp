@@ -27,20 +27,6 @@ namespace {
 
 using SharedPaging = Unlocked<PagingWorkload>;
 
-constexpr Word<PagingWay> kWays[] = {
-    {"ideal", PagingWay::ideal},
-    {"copies", PagingWay::copies},
-    {"programmer", PagingWay::programmer},
-    {"paged", PagingWay::paged},
-    {"promised", PagingWay::promised},
-    {"prefetched", PagingWay::prefetched},
-    {"prefetched_first", PagingWay::prefetched_first},
-    {"managed", PagingWay::managed},
-    {"managed_hints", PagingWay::managed_hints},
-    {"managed_batches", PagingWay::managed_batches},
-    {"zero_copy", PagingWay::zero_copy},
-};
-
 PagingWorkload made(const SharedContext& context, const SharedKernels& kernels,
                     const std::string& workload, const isthmus::workloads::GivenSizes& sizes,
                     std::uint64_t seed) {
@@ -56,7 +42,7 @@ measure::Measurement measured(const SharedPaging& self, const std::string& way,
   paged.unit_bytes = unit_bytes;
   paged.budget_bytes = budget_bytes;
   paged.policy = isthmus::paged_policy(policy);
-  return self->measure({value_of(kWays, way, "way"), paged, stopping});
+  return self->measure({value_of<PagingWay>(way, "way"), paged, stopping});
 }
 
 }  // namespace

@@ -149,7 +149,7 @@ std::vector<measure::PathTimes> measure_paths(SharedPathBench& bench, SharedBuff
   measure::CopyPathsOptions options;
   for (const std::string& path : paths)
     options.paths.push_back(value_of(kPaths, path, "way to copy"));
-  options.direction = value_of(kDirections, direction, "direction");
+  options.direction = value_of<measure::Direction>(direction, "direction");
   options.size_bytes = size_bytes;
   options.turns = turns;
   options.pause_seconds = pause_seconds;
@@ -171,8 +171,8 @@ void bind_bench(nb::module_& m) {
           "measure_ring",
           [](SharedPathBench& bench, SharedBuffers& buffers, const std::string& direction,
              std::size_t size_bytes, const measure::Turns& turns) {
-            return bench->measure_ring(*buffers, value_of(kDirections, direction, "direction"),
-                                       size_bytes, turns);
+            return bench->measure_ring(
+                *buffers, value_of<measure::Direction>(direction, "direction"), size_bytes, turns);
           },
           "buffers"_a, nb::kw_only(), "direction"_a, "size_bytes"_a, "turns"_a, Release(),
           "Measure staged copies with several numbers of threads; if only one is possible, it "

@@ -323,6 +323,10 @@ class Measurement:
         """
 
     @property
+    def source_pages_by_node(self) -> dict[int, int]:
+        """The same of what a copy within the host reads."""
+
+    @property
     def verified_on(self) -> str:
         """"device", "host", or "nobody" if Stopping.verify was False."""
 
@@ -340,95 +344,69 @@ class CopyBuffers:
     def host_pages_by_node(self) -> dict[int, int]:
         """NUMA node -> number of sampled pages; {} if the kernel can't tell."""
 
-def measure_bandwidth(buffers: CopyBuffers, kernels: Kernels | None, *, direction: str, size_bytes: int, blocked: bool, stopping: Stopping, gate_timeout_seconds: float = 15.0, by: str = 'copy_engine') -> Measurement:
-    """Sample the time of one copy (metric "copy_time")."""
-
 def run_copy_load(buffers: CopyBuffers, *, direction: str, seconds: float) -> None:
     """Keep the link busy for some seconds."""
 
 MAX_MANAGED_BYTES: int = 536870912
 
-def measure_managed(context: Context, kernels: Kernels | None, *, direction: str, way: str, size_bytes: int, stopping: Stopping) -> Measurement:
-    """
-    Sample the time in which managed memory moves to the other side (metric "copy_time").
-    """
+class LoopMetric:
+    """A metric of a measuring loop."""
 
-def measure_page_faults(context: Context, kernels: Kernels | None, *, num_pages: int, stopping: Stopping) -> Measurement:
-    """
-    Sample the time of one fault of managed memory ("device_fault", "host_fault").
-    """
+    @property
+    def name(self) -> str: ...
 
-def measure_pointer_chase(context: Context, kernels: Kernels | None, *, size_bytes: int, order: str, numa_node: int | None = None, stopping: Stopping) -> Measurement:
-    """
-    Sample the time of one load of host memory by a kernel (metric "access_latency").
-    """
+    @property
+    def clock(self) -> str:
+        """
+        "device", "host", "either" by the loop's values, or "alone": the host's, and each sample is a time of its own.
+        """
 
-class WindowBench:
-    """The windows of one measuring session."""
+class MeasuringLoop:
+    """A row of cpp/src/measure/table/loops.inc."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def num_buffers(self) -> int:
+        """Pairs of pinned buffers that it needs."""
+
+    @property
+    def gpus(self) -> str:
+        """"none", "named", or "all": the others, too."""
+
+    @property
+    def windows(self) -> bool: ...
+
+    @property
+    def values(self) -> list[str]: ...
+
+    @property
+    def metrics(self) -> list[LoopMetric]: ...
+
+def measuring_loops() -> list[MeasuringLoop]:
+    """List the measuring loops, in order."""
+
+class Bench:
+    """A device on which loops measure, and what they share."""
 
     def __init__(self, context: Context) -> None: ...
 
-    def describe(self) -> tuple[str, str]:
+    def measure(self, loop: str, values: Mapping[str, object], *, kernels: Kernels | None = None, buffers: Sequence[CopyBuffers] = (), gpus: Sequence[tuple[Context, Kernels | None, int | None]] = ()) -> Measurement:
         """
-        The backend and the instructions that windows use here; Unavailable if there are none.
+        Run a loop with its row's values. The GIL is released while it measures.
         """
+
+    def check_windows(self) -> None:
+        """Raise UsageError if a setting of windows is wrong; none is opened."""
+
+    def describe_windows(self) -> tuple[str, str]:
+        """The backend and the instructions that windows use here."""
 
     def take_notices(self) -> list[str]:
         """
         What the user should be told once, such as an untested driver; empties the list.
         """
-
-    def measure_write(self, *, size_bytes: int, cold: bool, num_threads: int, numa_node: int | None, stopping: Stopping) -> Measurement:
-        """Sample writes of one size, and cudaMemcpy for comparison."""
-
-    def measure_read(self, *, size_bytes: int, cold: bool, num_threads: int, numa_node: int | None, stopping: Stopping) -> Measurement:
-        """Sample reads of one size, and cudaMemcpy for comparison."""
-
-    def measure_bandwidth(self, *, direction: str, size_bytes: int, num_threads: int, numa_node: int | None, cpus: Sequence[int], stopping: Stopping) -> Measurement:
-        """Sample the time of one copy (metric "copy_time")."""
-
-    def measure_lifecycle(self, *, size_bytes: int, stopping: Stopping) -> Measurement:
-        """Sample opening, first use and closing."""
-
-    def measure_ping_pong(self, kernels: Kernels | None, *, question: str, answer: str, data: str | None, data_bytes: int, stopping: Stopping) -> Measurement:
-        """Sample round trips (metric "round_trip") to a running kernel."""
-
-    def measure_push(self, kernels: Kernels | None, *, size_bytes: int, stopping: Stopping) -> Measurement:
-        """Sample a kernel that stores into pinned host memory."""
-
-def measure_allocation(context: Context, *, kind: str, touched: bool, copied: bool = False, size_bytes: int, num_live: int, stopping: Stopping) -> Measurement:
-    """
-    Sample allocating and freeing memory of one kind; `copied`: with a copy in between.
-    """
-
-def measure_memory_life(context: Context, kernels: Kernels | None, *, host_memory: str, size_bytes: int, numa_node: int | None, stopping: Stopping) -> Measurement:
-    """Sample the life of host buffers: allocate, copy up and down, free."""
-
-def measure_host_memcpy(*, stores: str, size_bytes: int, num_threads: int, source_node: int | None, target_node: int | None, stopping: Stopping) -> tuple[Measurement, dict[int, int]]:
-    """
-    Sample copies within host memory (metric "copy_time"), and the source's pages by node.
-    """
-
-class SmallCopyBench:
-    """The small copies of one measuring session."""
-
-    def __init__(self, context: Context, *, numa_node: int | None) -> None: ...
-
-    def measure(self, kernels: Kernels | None, *, direction: str, method: str, host_memory: str, size_bytes: int, cold: bool, stopping: Stopping) -> Measurement:
-        """Sample the latencies of one copy."""
-
-    def take_notices(self) -> list[str]:
-        """
-        What the user should be told once about windows, such as an untested driver; empties the list.
-        """
-
-    def measure_kernel_then_copy(self, kernels: Kernels | None, *, clock: str, size_bytes: int, num_iterations: int, stopping: Stopping) -> Measurement:
-        """
-        Run a kernel and a download repeatedly, blocking and async: one sample per run.
-        """
-
-    def measure_copy_kernel_copy(self, kernels: Kernels | None, *, size_bytes: int, num_iterations: int, stopping: Stopping) -> Measurement:
-        """Run upload, light kernel and download repeatedly: one sample per run."""
 
 class ProfileIdentity:
     """The machine that a profile belongs to."""
@@ -550,39 +528,6 @@ class PathBench:
         Set the numbers of threads for staged copies; 0: as many as without a profile.
         """
 
-class FlowGroup:
-    """Concurrent copies between host and devices, or between devices."""
-
-    def __init__(self) -> None: ...
-
-    def __len__(self) -> int: ...
-
-    def add_host(self, buffers: CopyBuffers, kernels: Kernels | None, *, direction: str, size_bytes: int, by: str = 'copy_engine') -> None:
-        """Add copies between the host and device memory of pinned buffers."""
-
-    def add_peer(self, source: Context, source_kernels: Kernels | None, target: Context, target_kernels: Kernels | None, *, size_bytes: int, role: str, by: str = 'copy_engine') -> None:
-        """
-        Add copies from device to device, made by the reading or by the writing device.
-        """
-
-    def measure_one(self, index: int, *, stopping: Stopping) -> Measurement:
-        """Measure one flow by itself ("copy_time")."""
-
-    def measure_under_load(self, index: int, *, stopping: Stopping) -> Measurement:
-        """
-        Measure one flow by itself ("alone") and while all others run ("copy_time").
-        """
-
-    def measure_aggregate(self, *, stopping: Stopping, metric: str = 'aggregate') -> Measurement:
-        """
-        Measure all flows from a common start: all bytes over the time until the last one ends.
-        """
-
-def measure_node_bandwidth(context: Context, kernels: Kernels | None, *, node: int, cpus: Sequence[int], num_nodes: int, host_memory: str, direction: str, size_bytes: int, stopping: Stopping) -> Measurement:
-    """
-    Sample the time of one copy with thread and host memory on a NUMA node.
-    """
-
 class PagingWorkload:
     """A workload with its memory on the host, to run on a device."""
 
@@ -601,36 +546,6 @@ class PagingWorkload:
         """
         Sample the time of the whole program (metric "run"), and compare its results.
         """
-
-def measure_under_load(buffers: CopyBuffers, load: CopyBuffers, kernels: Kernels | None, *, direction: str, size_bytes: int, stopping: Stopping, by: str = 'copy_engine') -> Measurement:
-    """
-    Sample the time of one copy while others run in the opposite direction (metric "copy_time").
-    """
-
-def measure_duplex(up: CopyBuffers, down: CopyBuffers, kernels: Kernels | None, *, size_bytes: int, stopping: Stopping) -> Measurement:
-    """
-    Sample copies in both directions during a common time (metrics "duplex_total", "duplex_h2d" and "duplex_d2h").
-    """
-
-def measure_stream_copies(buffers: CopyBuffers, kernels: Kernels | None, *, direction: str, size_bytes: int, num_streams: int, stopping: Stopping) -> Measurement:
-    """
-    Sample the time of one copy divided over several streams (metric "copy_time").
-    """
-
-def measure_shaped_copies(buffers: CopyBuffers, kernels: Kernels | None, *, direction: str, layout: str, row_bytes: int, num_rows: int, num_slices: int | None, stopping: Stopping) -> Measurement:
-    """
-    Sample the time of one 2-D copy, or 3-D if there are slices, between packed rows on the host and a layout on the device, "pitched" or "array" (metric "copy_time").
-    """
-
-def measure_many_copies(buffers: CopyBuffers, kernels: Kernels | None, *, direction: str, way: str, piece_bytes: int, num_pieces: int, stopping: Stopping) -> Measurement:
-    """
-    Sample the time of many small copies (metrics "api_return" and "completion").
-    """
-
-def measure_overlap(buffers: CopyBuffers, kernels: Kernels | None, *, copies: str, size_bytes: int, num_chunks: int, num_streams: int, stopping: Stopping) -> Measurement:
-    """
-    Sample a pipeline of copies and kernels, and its halves (metrics "copy_alone", "compute_alone" and "together").
-    """
 
 class HeldMemory:
     """Keeps an array's memory in place for as long as this object lives."""

@@ -79,15 +79,15 @@ class NativeLives:
         stopping = _native.Stopping(
             min_samples=_MIN_LIVES, max_samples=_MAX_LIVES, max_seconds=max_seconds / _LOOPS
         )
-        found = _native.measure_allocation(
-            self._context,
-            kind=kind,
-            touched=touched,
-            copied=copied,
-            size_bytes=size_bytes,
-            num_live=1,
-            stopping=stopping,
-        )
+        values = {
+            "kind": kind,
+            "pages": "touched" if touched else "untouched",
+            "copied": copied,
+            "size_bytes": size_bytes,
+            "live": 1,
+            "stopping": stopping,
+        }
+        found = _native.Bench(self._context).measure("allocation", values)
         steps = {samples.metric: timing_of(samples.seconds) for samples in found.samples}
         scale = _pair_scale(steps)
         return MemoryPoint(

@@ -157,8 +157,8 @@ class Session:
 
         stopping = _native.Stopping(min_samples=5, max_samples=50, max_seconds=_OPENING_S)
         with suppress(Unavailable):
-            bench = _native.WindowBench(self._context)
-            found = bench.measure_lifecycle(size_bytes=_WINDOW_BYTES, stopping=stopping)
+            values = {"size_bytes": _WINDOW_BYTES, "stopping": stopping}
+            found = _native.Bench(self._context).measure("window_lifecycle", values)
             for samples in found.samples:
                 if samples.metric == "open_new":
                     return float(statistics.median(samples.seconds))

@@ -53,10 +53,22 @@ host::PageableBuffer allocate(std::size_t size_bytes, std::optional<int> node) {
   return buffer;
 }
 
+HostCopy host_copy_by(HostStores stores) noexcept {
+  switch (stores) {
+    case HostStores::cached:
+      return copy_cached;
+    case HostStores::streaming:
+      return copy_streaming;
+    default:
+      return copy_by_libc;
+  }
+}
+
 class MemcpyLoop {
 public:
   explicit MemcpyLoop(const HostMemcpyOptions& options)
       : options_(options),
+        copy_(options.copy == nullptr ? host_copy_by(options.stores) : options.copy),
         source_(allocate(options.size_bytes, options.source_node)),
         target_(allocate(options.size_bytes, options.target_node)),
         contents_(Contents::random),
@@ -66,9 +78,8 @@ public:
     contents_.fill(source_.data(), options.size_bytes);
   }
 
-  HostMemcpyMeasurement run() {
-    HostMemcpyMeasurement found;
-    Measurement& measurement = found.measurement;
+  Measurement run() {
+    Measurement measurement;
     measurement.first_call_seconds = seconds_of(1);
     const std::size_t num_copies = copies_of_a_sample();
     std::memset(target_.data(), kPoison, options_.size_bytes);
@@ -76,8 +87,8 @@ public:
         sample(options_.stopping, "copy_time", num_copies, [&] { return seconds_of(num_copies); }));
     measurement.verified_on = verify();
     measurement.host_pages_by_node = host::pages_by_node(target_.data(), options_.size_bytes);
-    found.source_pages_by_node = host::pages_by_node(source_.data(), options_.size_bytes);
-    return found;
+    measurement.source_pages_by_node = host::pages_by_node(source_.data(), options_.size_bytes);
+    return measurement;
   }
 
 private:
@@ -106,7 +117,7 @@ private:
       const std::size_t begin = begin_of(index);
       const std::size_t size_bytes = begin_of(index + 1) - begin;
       for (std::size_t i = 0; i < num_copies; ++i) {
-        options_.copy(target_.data() + begin, source_.data() + begin, size_bytes);
+        copy_(target_.data() + begin, source_.data() + begin, size_bytes);
       }
     };
     return workers_.run(share) / static_cast<double>(num_copies);
@@ -122,6 +133,7 @@ private:
   }
 
   const HostMemcpyOptions& options_;
+  HostCopy copy_;
   host::PageableBuffer source_;
   host::PageableBuffer target_;
   BufferContents contents_;
@@ -130,20 +142,9 @@ private:
 
 }  // namespace
 
-HostCopy host_copy_by(HostStores stores) noexcept {
-  switch (stores) {
-    case HostStores::cached:
-      return copy_cached;
-    case HostStores::streaming:
-      return copy_streaming;
-    default:
-      return copy_by_libc;
-  }
-}
-
-HostMemcpyMeasurement measure_host_memcpy(const HostMemcpyOptions& options) {
-  if (options.size_bytes == 0 || options.num_threads < 1 || options.copy == nullptr) {
-    throw UsageError("a copy within host memory needs bytes, threads and a way to copy");
+Measurement measure_host_memcpy(const HostMemcpyOptions& options) {
+  if (options.size_bytes == 0 || options.num_threads < 1) {
+    throw UsageError("a copy within host memory needs bytes and threads");
   }
   std::optional<host::ScopedThreadBinding> binding;
   if (options.source_node) binding.emplace(*options.source_node);

@@ -1,6 +1,7 @@
 // Copies within host memory: the upper limit for all staged copies.
 #pragma once
 
+#include <array>
 #include <optional>
 
 #include "measure/loops/samples.hpp"
@@ -13,24 +14,19 @@ enum class HostStores {
   cached,     ///< std::memcpy of 64 KiB at a time, so that it never does that
   streaming,  ///< bypasses the caches with the best available instructions
 };
+constexpr auto words_of(HostStores) { return std::array{"libc", "cached", "streaming"}; }
 
 /// Copies [source, source + size_bytes) to `target`; complete when it returns.
 using HostCopy = void (*)(std::byte* target, const std::byte* source, std::size_t size_bytes);
-
-HostCopy host_copy_by(HostStores stores) noexcept;
 
 struct HostMemcpyOptions {
   std::size_t size_bytes = 0;
   int num_threads = 1;             ///< that share one copy; at most one a page
   std::optional<int> source_node;  ///< the node of the pages read, and of the threads
   std::optional<int> target_node;  ///< the node of the pages written
-  HostCopy copy = nullptr;         ///< from host_copy_by()
+  HostStores stores = HostStores::libc;
+  HostCopy copy = nullptr;  ///< instead of the one for `stores`
   Stopping stopping;
-};
-
-struct HostMemcpyMeasurement {
-  Measurement measurement;  ///< its pages are those of the target
-  std::map<int, std::size_t> source_pages_by_node;
 };
 
 /// Measures copies from one host buffer to another. Yields one metric, "copy_time": seconds for one
@@ -39,6 +35,6 @@ struct HostMemcpyMeasurement {
 /// that fits is in them.
 ///
 /// Throws      UsageError (sizes, threads, nodes), CorruptTransfer, std::system_error.
-HostMemcpyMeasurement measure_host_memcpy(const HostMemcpyOptions& options);
+Measurement measure_host_memcpy(const HostMemcpyOptions& options);
 
 }  // namespace isthmus::measure

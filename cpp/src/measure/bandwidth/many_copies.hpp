@@ -1,6 +1,7 @@
 // Many small copies at once, in each way that CUDA offers.
 #pragma once
 
+#include <array>
 #include <cstddef>
 
 #include "measure/loops/copy_buffers.hpp"
@@ -15,6 +16,9 @@ enum class ManyCopiesWay {
   kernel,  ///< one launch of a kernel that reads or writes mapped host memory
   packed,  ///< the CPU packs the pieces and one copy carries them; a download is unpacked
 };
+constexpr auto words_of(ManyCopiesWay) {
+  return std::array{"loop", "batch", "graph", "kernel", "packed"};
+}
 
 struct ManyCopiesOptions {
   Direction direction = Direction::host_to_device;

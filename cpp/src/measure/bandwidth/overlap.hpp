@@ -2,6 +2,7 @@
 // of the two.
 #pragma once
 
+#include <array>
 #include <chrono>
 
 #include "measure/loops/copy_buffers.hpp"
@@ -15,6 +16,7 @@ enum class PipelineCopies {
   down,    ///< each chunk is processed, then copied to the host
   duplex,  ///< both
 };
+constexpr auto words_of(PipelineCopies) { return std::array{"h2d", "d2h", "duplex"}; }
 
 struct OverlapOptions {
   PipelineCopies copies = PipelineCopies::up;

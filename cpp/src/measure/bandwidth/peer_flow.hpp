@@ -1,6 +1,7 @@
 // Copies from one device's memory to another's, as a flow.
 #pragma once
 
+#include <array>
 #include <optional>
 
 #include "device/buffers.hpp"
@@ -18,6 +19,7 @@ enum class PeerRole {
   read,   ///< the receiver
   write,  ///< the sender
 };
+constexpr auto words_of(PeerRole) { return std::array{"read", "write"}; }
 
 /// A device at one end.
 struct PeerEnd {

@@ -1,6 +1,7 @@
 // Device memory with a shape (pitched or an array), and boxes to copy in and out.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 
@@ -50,6 +51,7 @@ enum class BoxLayout {
   pitched,  ///< rows with gaps between them, and in 3-D an unused row between slices
   array,    ///< cuArrayCreate or cuArray3DCreate: the driver's layout, without an address
 };
+constexpr auto words_of(BoxLayout) { return std::array{"pitched", "array"}; }
 
 /// Memory of a device that holds one box.
 ///

@@ -1,6 +1,7 @@
 // The latency of a load that a multiprocessor makes across the link.
 #pragma once
 
+#include <array>
 #include <optional>
 
 #include "device/buffers.hpp"
@@ -13,6 +14,7 @@ enum class ChaseOrder {
   strided,  ///< one line after the other, as in nvbandwidth's host_device_latency_sm
   random,   ///< in random order: every load may need its own address translation
 };
+constexpr auto words_of(ChaseOrder) { return std::array{"strided", "random"}; }
 
 struct PointerChaseOptions {
   std::size_t size_bytes = std::size_t{2} << 20U;  ///< of the memory that the chain visits

@@ -1,6 +1,7 @@
 // One small copy, in any of the ways that CUDA and windows offer.
 #pragma once
 
+#include <array>
 #include <memory>
 
 #include <isthmus/window.hpp>
@@ -19,6 +20,9 @@ enum class Method {
   kernel,  ///< a kernel that reads or writes the host's memory
   window,  ///< the CPU's own stores or loads through a window: no stream, no copy engine
 };
+constexpr auto words_of(Method) {
+  return std::array{"blocking", "async", "batch", "graph", "kernel", "window"};
+}
 
 /// A copy between the first bytes of both sides, ready to be called in a loop. The caller holds a
 /// CurrentContext and keeps the buffers alive.

@@ -4,6 +4,7 @@
 // small copy take also depends on whether the stream is ordered with the legacy default stream.
 #pragma once
 
+#include <array>
 #include <optional>
 
 #include "device/kernels.hpp"
@@ -13,6 +14,7 @@ namespace isthmus::measure {
 
 /// Which clock times a whole loop.
 enum class LoopClock { host, device };
+constexpr auto words_of(LoopClock) { return std::array{"host", "device"}; }
 
 struct SmallTransferOptions {
   std::size_t size_bytes = 4;        ///< a multiple of 4

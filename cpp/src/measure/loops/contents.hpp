@@ -1,6 +1,7 @@
 // What buffers hold while they are copied: bytes that nothing can compress, or zeros.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -19,6 +20,7 @@ enum class Contents {
   random,  ///< the test pattern
   zeros,   ///< the best case for a link or a memory that compresses
 };
+constexpr auto words_of(Contents) { return std::array{"random", "zeros"}; }
 
 /// The bytes of one pair of buffers; both sides hold the same.
 class BufferContents {

@@ -1,6 +1,7 @@
 // The device's end of a copy: its own allocation, or memory of the device's pool.
 #pragma once
 
+#include <array>
 #include <variant>
 
 #include "device/buffers.hpp"
@@ -11,6 +12,7 @@ enum class DeviceMemory {
   allocated,  ///< cuMemAlloc (cudaMalloc)
   pool,       ///< cuMemAllocAsync (cudaMallocAsync): the stream-ordered pool of the device
 };
+constexpr auto words_of(DeviceMemory) { return std::array{"device", "pool"}; }
 
 /// Device memory of the stream-ordered pool. Movable. Freed with cuMemFree, which waits for all
 /// work.

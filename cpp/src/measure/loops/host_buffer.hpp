@@ -1,6 +1,7 @@
 // The host's end of a copy: memory of one of the kinds that matter to the driver.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <variant>
@@ -18,6 +19,9 @@ enum class HostMemory {
   write_combined,  ///< cuMemHostAlloc with write-combining, which bypasses the CPU's caches
   huge_pinned,     ///< huge pages, touched and then registered
 };
+constexpr auto words_of(HostMemory) {
+  return std::array{"pinned", "pageable", "registered", "write_combined", "huge_pinned"};
+}
 
 /// "write-combined".
 const char* name_of(HostMemory memory) noexcept;

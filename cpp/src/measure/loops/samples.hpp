@@ -1,6 +1,7 @@
 // What a measurement yields: samples in seconds, and why it stopped. No statistics, no formats.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -19,8 +20,11 @@ struct Stopping {
 };
 
 enum class StoppedBy { noise, time, max_samples };
+constexpr auto words_of(StoppedBy) { return std::array{"noise", "time", "max_samples"}; }
 enum class Direction { host_to_device, device_to_host };
+constexpr auto words_of(Direction) { return std::array{"h2d", "d2h"}; }
 enum class VerifiedOn { device, host, nobody };
+constexpr auto words_of(VerifiedOn) { return std::array{"device", "host", "nobody"}; }
 
 /// Samples of one quantity.
 struct Samples {
@@ -37,6 +41,7 @@ struct Measurement {
   std::map<std::string, std::string> waived;  ///< metric -> why it can't be measured here
   /// The host's pages, if the loop allocated them and looked: NUMA node -> sampled pages.
   std::map<int, std::size_t> host_pages_by_node;
+  std::map<int, std::size_t> source_pages_by_node;  ///< of a copy within the host: those read
 };
 
 }  // namespace isthmus::measure

@@ -1,6 +1,7 @@
 // A copy by the device's multiprocessors: a kernel that reads and writes mapped host memory.
 #pragma once
 
+#include <array>
 #include <functional>
 
 #include "measure/loops/copy_buffers.hpp"
@@ -12,6 +13,7 @@ enum class Engine {
   copy_engine,      ///< the driver's copy
   multiprocessors,  ///< an SM copy, by our kernel
 };
+constexpr auto words_of(Engine) { return std::array{"copy_engine", "multiprocessors"}; }
 
 /// A copy between the first `size_bytes` of both sides by a kernel, ready to be called in a loop.
 ///

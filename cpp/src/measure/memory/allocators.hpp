@@ -1,6 +1,7 @@
 // Ways to allocate and free memory: what a program may call before and after it copies.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -29,10 +30,18 @@ enum class AllocationKind {
   stream_ordered_kept,  ///< the same, from a pool that keeps freed memory
   virtual_memory,       ///< cuMemCreate, reserved addresses, cuMemMap, cuMemSetAccess
 };
+constexpr auto words_of(AllocationKind) {
+  return std::array{"heap",          "mapping",         "pinned",         "write_combined",
+                    "registered",    "registered_heap", "huge_pinned",    "pooled",
+                    "device",        "pitched",         "pitched_3d",     "array",
+                    "array_3d",      "managed",         "stream_ordered", "stream_ordered_kept",
+                    "virtual_memory"};
+}
 
 /// Whether the CPU writes to each page: as part of the allocation or, for registered memory, before
 /// it.
 enum class Touch { untouched, touched };
+constexpr auto words_of(Touch) { return std::array{"untouched", "touched"}; }
 
 /// An allocation's address, and the driver's ID for it, which is never reused.
 struct Identity {

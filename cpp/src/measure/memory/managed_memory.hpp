@@ -1,6 +1,8 @@
 // The speed of managed memory across the link: moved on demand, prefetched, or accessed in place.
 #pragma once
 
+#include <array>
+
 #include "device/buffers.hpp"
 #include "device/kernels.hpp"
 #include "measure/loops/samples.hpp"
@@ -23,6 +25,10 @@ enum class ManagedWay {
   /// kernels access them over the link.
   advised,
 };
+constexpr auto words_of(ManagedWay) {
+  return std::array{"demand",           "demand_random", "thrashing",
+                    "thrashing_random", "prefetched",    "advised"};
+}
 
 /// Less can't be halved by the blocks of 2 MiB that a driver evicts.
 inline constexpr std::size_t kMinThrashingBytes = std::size_t{16} << 20U;

@@ -2,6 +2,7 @@
 // kernel's data gets there.
 #pragma once
 
+#include <array>
 #include <memory>
 
 #include "device/kernels.hpp"
@@ -26,6 +27,11 @@ enum class PagingWay {
   managed_batches,
   zero_copy,  ///< kernels access pinned memory in place
 };
+constexpr auto words_of(PagingWay) {
+  return std::array{"ideal",         "copies",          "programmer",       "paged",
+                    "promised",      "prefetched",      "prefetched_first", "managed",
+                    "managed_hints", "managed_batches", "zero_copy"};
+}
 
 struct PagingOptions {
   PagingWay way = PagingWay::ideal;

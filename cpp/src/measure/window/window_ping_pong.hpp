@@ -1,6 +1,7 @@
 // A round trip: the CPU asks a running kernel and waits for its answer, through either memory.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <optional>
 
@@ -13,6 +14,7 @@ namespace isthmus::measure {
 
 /// The location of a flag or data. The CPU accesses the device's memory through a window.
 enum class Residence { device, pinned };
+constexpr auto words_of(Residence) { return std::array{"device", "pinned"}; }
 
 struct PingPongOptions {
   Residence question = Residence::device;  ///< the flag that the CPU sets

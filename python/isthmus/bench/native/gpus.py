@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isthmus.bench.native.device_under_test import DeviceUnderTest
+from isthmus.bench.tests.bench_test import Variation
+from isthmus.bench.tests.numa import GPU
+from isthmus.bench.tests.peers import PEER
 from isthmus.errors import DriverError, Unavailable
 
 if TYPE_CHECKING:
@@ -71,6 +74,21 @@ class Gpus:
             return usable
         reason = "there is one here" if count == 1 else f"of {count} here one can be used"
         raise Unavailable(capability="several GPUs", reason=reason, needs="two GPUs or more")
+
+    def chosen(self, wanted: str, variation: Variation) -> list[Gpu]:
+        """
+        Open the GPUs that a loop needs: those that the point names, and then, for "all", others.
+
+        Raises:
+            Unavailable: A named one can't be used, or there are fewer than two.
+        """
+        if wanted == "none":
+            return []
+        axes = dict(variation.axes)
+        names = [int(axes[axis]) for axis in (GPU, PEER) if axis in axes]
+        several = self.several() if wanted == "all" or not names else []
+        named = [self.open(ordinal) for ordinal in names]
+        return [*named, *(gpu for gpu in several if gpu.ordinal not in names)]
 
     def _open(self, ordinal: int) -> Gpu | None:
         from isthmus import _native

@@ -1,9 +1,9 @@
 """The native module's runs of workloads, by each way in which their data gets to the device."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from isthmus.bench.native.instrument import NativeInstrument
-from isthmus.bench.native.rule import native_rule
+from isthmus.bench.native.device_under_test import DeviceUnderTest
 from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests.bench_test import Variation
 from isthmus.bench.tests.paging import PAGED, PagingTest, PagingWay, unit_of, way_of
@@ -18,13 +18,17 @@ _OF_ITS_OWN = frozenset({PagingWay.PROMISED, PagingWay.PREFETCHED, PagingWay.PRE
 _POLICIES = PAGED - {PagingWay.READ_THROUGH} - _OF_ITS_OWN
 
 
-class NativePaging(NativeInstrument):
+class NativePaging:
     """One workload at a time: its input is generated, and run on the host, once for all ways."""
 
     _made: "tuple[str, _native.PagingWorkload] | None" = None
 
+    def __init__(self, device: DeviceUnderTest) -> None:
+        """Make nothing yet."""
+        self._device = device
+
     def measure(
-        self, test: PagingTest, size_bytes: int, variation: Variation, stopping: StoppingRule
+        self, test: PagingTest, variation: Variation, stopping: StoppingRule
     ) -> "_native.Measurement":
         """
         Measure one way.
@@ -32,14 +36,15 @@ class NativePaging(NativeInstrument):
         Raises:
             Unavailable: There is no NVRTC, or no managed memory; or the program copies nothing.
         """
-        del size_bytes
+        from isthmus import _native
+
         way = way_of(variation)
         return self._workload(test).measure(
             way=_PAGED if way in PAGED - _OF_ITS_OWN else way.value,
             unit_bytes=unit_of(variation),
             budget_bytes=0 if way is PagingWay.READ_THROUGH else None,
             policy=way.value if way in _POLICIES else PagingWay.UNITS.value,
-            stopping=native_rule(stopping),
+            stopping=_native.Stopping(**asdict(stopping)),
         )
 
     def _workload(self, test: PagingTest) -> "_native.PagingWorkload":

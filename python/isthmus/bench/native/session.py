@@ -1,90 +1,54 @@
 """The native module as a `Session`."""
 
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import asdict
+from functools import cache
+from typing import TYPE_CHECKING
 
-from isthmus.bench.native.alloc import NativeAlloc, NativeLargeCopies, NativeLife
+from isthmus.bench.buffers import BufferKinds, HostMemory
+from isthmus.bench.clock_checks import check_latencies
 from isthmus.bench.native.device_under_test import DeviceUnderTest
-from isthmus.bench.native.flows import NativeAllGpus, NativeOneGpu, NativePeers
-from isthmus.bench.native.host import NativeHostCopies
-from isthmus.bench.native.numa import NativeNuma
+from isthmus.bench.native.gpus import Gpus
+from isthmus.bench.native.large_copies import LargeCopies
 from isthmus.bench.native.paging import NativePaging
-from isthmus.bench.native.reaching import NativeManaged, NativePageFaults, NativePointerChase
-from isthmus.bench.native.requests import (
-    NativeBoxes,
-    NativeDuplex,
-    NativeManyCopies,
-    NativeOverlap,
-    NativePitched,
-    NativeStreams,
-)
-from isthmus.bench.native.rule import native_rule
-from isthmus.bench.native.small_copies import NativeSmallCopies
-from isthmus.bench.native.windows import NativeWindows
+from isthmus.bench.native.places import check_pages, values_of
+from isthmus.bench.native.wall_time import within_wall_time
 from isthmus.bench.session import Buffers, Measurement
 from isthmus.bench.stopping import StoppingRule
-from isthmus.bench.tests.all_gpus import AllGpusTest
-from isthmus.bench.tests.alloc import AllocTest
-from isthmus.bench.tests.boxes import BoxTest
-from isthmus.bench.tests.catalogue import (
-    BenchTest,
-    BufferKinds,
-    CopyTest,
-    Direction,
-    Variation,
-    WindowTest,
-)
-from isthmus.bench.tests.duplex import DuplexTest
-from isthmus.bench.tests.experiments import SmallTransferTest
-from isthmus.bench.tests.host import HostCopyTest
-from isthmus.bench.tests.managed import ManagedTest, PageFaultTest
-from isthmus.bench.tests.many_copies import ManyCopiesTest
-from isthmus.bench.tests.memory_life import LifeTest
-from isthmus.bench.tests.numa import NumaTest
-from isthmus.bench.tests.overlap import OverlapTest
+from isthmus.bench.tests.bench_test import BenchTest, Direction, Variation
 from isthmus.bench.tests.paging import PagingTest
-from isthmus.bench.tests.peers import OneGpuTest, PeerTest
 from isthmus.bench.tests.pinned_vs_pageable import LargeCopyTest
-from isthmus.bench.tests.pointer_chase import PointerChaseTest
-from isthmus.bench.tests.small_copies import SmallCopyTest
-from isthmus.bench.tests.streams import PitchedTest, StreamsTest
 from isthmus.machine.clocks import ClockWatch
 from isthmus.machine.link_errors import LinkErrorWatch
+from isthmus.run.break_even import MEMORY
 from isthmus.run.machine import LinkErrors, WindowFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from isthmus import _native
 
+_PINNED = BufferKinds(host_memory=HostMemory.PINNED)
 
-class Instrument(Protocol):
-    """Measures one kind of test with the native module; created when first needed."""
 
-    def measure(
-        self,
-        test: Any,  # noqa: ANN401 - each knows its own kind of test, and INSTRUMENTS pairs them
-        size_bytes: int,
-        variation: Variation,
-        stopping: StoppingRule,
-    ) -> Measurement:
-        """Measure one point."""
+@cache
+def loop_named(name: str) -> "_native.MeasuringLoop":
+    """Give a row of the native module's table of loops."""
+    from isthmus import _native
+
+    return next(loop for loop in _native.measuring_loops() if loop.name == name)
 
 
 class NativeSession:
-    """A `Session` over the native module: a device, and an instrument for each kind of test."""
+    """A `Session` over the native module: each point is one call of a loop of its table."""
 
     def __init__(self, device: DeviceUnderTest) -> None:
         """Measure nothing yet."""
         self.device = device
-        self._instruments: dict[type[BenchTest], Instrument] = {}
+        self.window_facts: WindowFacts | None = None
+        self._opened: _native.Bench | None = None
+        self._gpus = Gpus(device)
+        self._large = LargeCopies()
+        self._paging = NativePaging(device)
         self._clocks: ClockWatch | None = None
         self._link_errors: LinkErrorWatch | None = None
-
-    @property
-    def window_facts(self) -> WindowFacts | None:
-        """How windows were opened; None if none was."""
-        windows = self._instruments.get(WindowTest)
-        return windows.facts if isinstance(windows, NativeWindows) else None
 
     @property
     def emulated(self) -> bool:
@@ -98,7 +62,7 @@ class NativeSession:
 
     def check_windows(self) -> None:
         """Raise a UsageError if a window setting in the environment is invalid."""
-        NativeWindows(self.device).check_settings()
+        self._bench().check_windows()
 
     def free_device_bytes(self) -> int:
         """Read how much memory the device has free."""
@@ -117,17 +81,74 @@ class NativeSession:
         buffers: Buffers | None,
     ) -> Measurement:
         """Measure one point; without the kernels once they turn out not to load."""
-        if isinstance(test, CopyTest) and buffers is not None:
-            rule, pair = native_rule(stopping), buffers
-            return self.device.with_kernels(
-                lambda kernels: _measure_copy(pair, kernels, test, size_bytes, rule)
-            )
-        return self._instrument(type(test)).measure(test, size_bytes, variation, stopping)
+        if isinstance(test, PagingTest):
+            return self._paging.measure(test, variation, stopping)
+        if not isinstance(test, LargeCopyTest):
+            return self._measure(test, size_bytes, variation, stopping, buffers)
+        wanted = test.direction, size_bytes, str(dict(variation.axes)[MEMORY])
+        known = self._large.take(*wanted)
+        if known is not None:
+            return known
+        lives = self._measure(test, size_bytes, variation, stopping, buffers)
+        return self._large.split(lives, *wanted)
 
-    def _instrument(self, kind: type[BenchTest]) -> Instrument:
-        if kind not in self._instruments:
-            self._instruments[kind] = INSTRUMENTS[kind](self.device)
-        return self._instruments[kind]
+    def _measure(
+        self,
+        test: BenchTest,
+        size_bytes: int,
+        variation: Variation,
+        stopping: StoppingRule,
+        buffers: Buffers | None,
+    ) -> "_native.Measurement":
+        from isthmus import _native
+
+        loop, bench = loop_named(test.loop), self._bench()
+        values = values_of(self.device, test, size_bytes, variation)
+        values["stopping"] = _native.Stopping(**asdict(stopping))
+        pairs = self._buffers(loop, size_bytes, buffers)
+        gpus = self._gpus.chosen(loop.gpus, variation)
+        if loop.windows:
+            self._describe_windows(bench)
+        found = within_wall_time(
+            lambda: self.device.with_kernels(
+                lambda kernels: bench.measure(
+                    loop.name,
+                    values,
+                    kernels=kernels,
+                    buffers=pairs,
+                    gpus=[
+                        (gpu.context, gpu.kernels if kernels else None, gpu.node) for gpu in gpus
+                    ],
+                )
+            ),
+            stopping,
+            sampled=[metric.name for metric in loop.metrics if metric.clock == "alone"],
+        )
+        for notice in bench.take_notices():
+            self.device.note_once(notice)
+        if loop.name == "small_copies":
+            check_latencies(found, by_driver=values["method"] != "window")
+        check_pages(self.device, found, values, variation)
+        return found
+
+    def _bench(self) -> "_native.Bench":
+        from isthmus import _native
+
+        if self._opened is None:
+            self._opened = _native.Bench(self.device.context)
+        return self._opened
+
+    def _buffers(
+        self, loop: "_native.MeasuringLoop", size_bytes: int, given: Buffers | None
+    ) -> "list[_native.CopyBuffers]":
+        if given is not None:
+            return [_native_buffers(given)]
+        return [self.device.allocate(_PINNED, size_bytes) for _ in range(loop.num_buffers)]
+
+    def _describe_windows(self, bench: "_native.Bench") -> None:
+        if self.window_facts is None:
+            backend, instructions = bench.describe_windows()
+            self.window_facts = WindowFacts(backend=backend, instructions=instructions)
 
     def clock_reasons(self) -> list[str] | None:
         """Name the reasons for reduced GPU clocks since the last call; None if unknown."""
@@ -150,52 +171,6 @@ class NativeSession:
         from isthmus import _native
 
         _native.run_copy_load(_native_buffers(buffers), direction=direction.value, seconds=seconds)
-
-
-INSTRUMENTS: "dict[type[BenchTest], Callable[[DeviceUnderTest], Instrument]]" = {
-    ManagedTest: NativeManaged,
-    PageFaultTest: NativePageFaults,
-    PointerChaseTest: NativePointerChase,
-    SmallCopyTest: NativeSmallCopies,
-    SmallTransferTest: NativeSmallCopies,
-    AllocTest: NativeAlloc,
-    LifeTest: NativeLife,
-    LargeCopyTest: NativeLargeCopies,
-    HostCopyTest: NativeHostCopies,
-    DuplexTest: NativeDuplex,
-    StreamsTest: NativeStreams,
-    PitchedTest: NativePitched,
-    BoxTest: NativeBoxes,
-    ManyCopiesTest: NativeManyCopies,
-    OverlapTest: NativeOverlap,
-    WindowTest: NativeWindows,
-    NumaTest: NativeNuma,
-    AllGpusTest: NativeAllGpus,
-    PeerTest: NativePeers,
-    OneGpuTest: NativeOneGpu,
-    PagingTest: NativePaging,
-}
-
-
-def _measure_copy(
-    buffers: Buffers,
-    kernels: "_native.Kernels | None",
-    test: CopyTest,
-    size_bytes: int,
-    rule: "_native.Stopping",
-) -> "_native.Measurement":
-    from isthmus import _native
-
-    pair = _native_buffers(buffers)
-    return _native.measure_bandwidth(
-        pair,
-        kernels,
-        direction=test.direction.value,
-        size_bytes=size_bytes,
-        blocked=test.blocked,
-        stopping=rule,
-        by="multiprocessors" if test.by_kernel else "copy_engine",
-    )
 
 
 def _native_buffers(buffers: Buffers) -> "_native.CopyBuffers":

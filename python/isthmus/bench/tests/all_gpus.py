@@ -22,6 +22,7 @@ class AllGpusTest(ManyGpusTest):
     """Copies between the host and all GPUs at once: each alone, each under load, all together."""
 
     direction: Direction
+    loop: str = "all_gpus"
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """List each GPU, and then all."""

@@ -77,6 +77,12 @@ class AllocTest(BenchTest):
     """
 
     kind: Kind
+    loop: str = "allocation"
+
+    def values(self, size_bytes: int, variation: Variation) -> dict[str, object]:
+        """Say whether pages are touched; nothing is copied."""
+        del size_bytes
+        return {"pages": dict(variation.axes).get(PAGES, "untouched"), "copied": False}
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """Pair sizes with touching; several allocations are alive at a time, as far as they fit."""

@@ -111,6 +111,7 @@ class BenchTest:
         suite: Its suite.
         metrics: Its metrics, in order.
         direction: The direction of the bytes; None for both or neither.
+        loop: The native module's loop that measures it: a row of cpp/src/measure/table/loops.inc.
         derived: Metrics that are derived when all results are complete.
         only_by_name: It is measured where `-t` or `-p` names it, and else not: other programs can't
             allocate on the device meanwhile.
@@ -121,6 +122,7 @@ class BenchTest:
     suite: Suite
     metrics: tuple[Metric, ...]
     direction: Direction | None
+    loop: str = ""
     derived: tuple[Metric, ...] = ()
     only_by_name: bool = False
 
@@ -132,6 +134,11 @@ class BenchTest:
         """Give the memory that one point allocates; by default a buffer on each side."""
         del variation
         return Footprint(host_bytes=size_bytes, device_bytes=size_bytes)
+
+    def values(self, size_bytes: int, variation: Variation) -> dict[str, object]:
+        """Give values of the loop that are neither fields of the test nor axes of the point."""
+        del size_bytes, variation
+        return {}
 
     def buffers(self, variation: Variation) -> BufferKinds | None:
         """Give the buffers that a point needs from the session; by default none."""

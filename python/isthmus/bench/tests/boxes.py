@@ -104,6 +104,12 @@ class BoxTest(GatedTest):
 
     direction: Direction
     layout: BoxLayout
+    loop: str = "shaped_copies"
+
+    def values(self, size_bytes: int, variation: Variation) -> dict[str, object]:
+        """Say whether there are slices."""
+        del size_bytes
+        return {"slices": dict(variation.axes).get(SLICES)}
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """Pair sizes with shapes: boxes, and rows for arrays; a quick run has one of each size."""

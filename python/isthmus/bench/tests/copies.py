@@ -44,6 +44,7 @@ class CopyTest(BenchTest):
     blocked: bool = False
     device_memory: DeviceMemory = DeviceMemory.DEVICE
     by_kernel: bool = False
+    loop: str = "copies"
     sizes: tuple[int, ...] = SWEEP
     quick_sizes: tuple[int, ...] | None = None
     circumstances: tuple[Variation, ...] = (PLAIN,)
@@ -60,6 +61,11 @@ class CopyTest(BenchTest):
             wanted = [min(size, demand.quick_bytes) for size in self.quick_sizes]
             return [size for size in wanted if size <= demand.limits.largest_bytes]
         return [size for size in demand.sweep(SWEEP) if size <= _MAX_QUICK_BYTES][-2:]
+
+    def values(self, size_bytes: int, variation: Variation) -> dict[str, object]:
+        """Name what moves the bytes."""
+        del size_bytes, variation
+        return {"by": "multiprocessors" if self.by_kernel else "copy_engine"}
 
     def buffers(self, variation: Variation) -> BufferKinds:
         """Give the kinds of memory on both sides, and their layout."""

@@ -31,6 +31,12 @@ class DuplexTest(GatedTest):
     """
 
     by_kernel: bool = False
+    loop: str = "copies_under_load"
+
+    def values(self, size_bytes: int, variation: Variation) -> dict[str, object]:
+        """Name what moves the bytes."""
+        del size_bytes, variation
+        return {"by": "multiprocessors" if self.by_kernel else "copy_engine"}
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """Choose a few sizes; for kernels, one above which bandwidth no longer grows."""
@@ -82,6 +88,7 @@ DUPLEX_TESTS: tuple[DuplexTest, ...] = (
         about="both directions at once: together and each, over the common window, pinned memory",
         suite=Suite.BANDWIDTH,
         metrics=_DUPLEX,
+        loop="duplex",
         direction=None,
     ),
 )

@@ -6,7 +6,6 @@ Is it worth copying a kernel's result asynchronously? Is a download slower than 
 """
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Literal
 
 from isthmus.bench.demand import Demand, Footprint
@@ -34,25 +33,16 @@ _ENDS: dict[Metric, tuple[str | None, str | None]] = {
 }
 
 
-class Experiment(StrEnum):
-    """What is repeated."""
-
-    KERNEL_THEN_COPY = "kernel_then_copy"
-    COPY_KERNEL_COPY = "copy_kernel_copy"
-
-
 @dataclass(frozen=True, kw_only=True)
 class SmallTransferTest(BenchTest):
     """
     One experiment.
 
     Attributes:
-        experiment: What is repeated.
         by: Whose clock times it.
         num_iterations: The most iterations of a run.
     """
 
-    experiment: Experiment
     by: Literal["device", "host"]
     num_iterations: int
 
@@ -65,6 +55,11 @@ class SmallTransferTest(BenchTest):
             (size, Variation(axes=(("iterations", min(most, self.iterations(size))), *runs)))
             for size in _sizes(demand)
         ]
+
+    def values(self, size_bytes: int, variation: Variation) -> dict[str, object]:
+        """Name the clock."""
+        del size_bytes, variation
+        return {"clock": self.by}
 
     def iterations(self, size_bytes: int) -> int:
         """Give the iterations of one run."""
@@ -128,7 +123,7 @@ EXPERIMENT_TESTS: tuple[SmallTransferTest, ...] = (
         suite=Suite.LATENCY,
         direction=Direction.DEVICE_TO_HOST,
         metrics=_BOTH_WAYS_HOME,
-        experiment=Experiment.KERNEL_THEN_COPY,
+        loop="kernel_then_copy",
         by="host",
         num_iterations=100,
     ),
@@ -138,7 +133,7 @@ EXPERIMENT_TESTS: tuple[SmallTransferTest, ...] = (
         suite=Suite.LATENCY,
         direction=Direction.DEVICE_TO_HOST,
         metrics=_BOTH_WAYS_HOME,
-        experiment=Experiment.KERNEL_THEN_COPY,
+        loop="kernel_then_copy",
         by="device",
         num_iterations=100,
     ),
@@ -153,7 +148,7 @@ EXPERIMENT_TESTS: tuple[SmallTransferTest, ...] = (
             Metric.BOTH_WAYS,
             Metric.DOWNLOAD_OVER_UPLOAD,
         ),
-        experiment=Experiment.COPY_KERNEL_COPY,
+        loop="copy_kernel_copy",
         by="device",
         num_iterations=1000,
     ),

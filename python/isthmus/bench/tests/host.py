@@ -32,6 +32,7 @@ class HostCopyTest(BenchTest):
 
     stores: Stores
     each_node: bool = False
+    loop: str = "host_memcpy"
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """Pair sizes with numbers of threads, or with nodes."""

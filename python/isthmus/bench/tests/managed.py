@@ -49,6 +49,7 @@ class ManagedTest(BenchTest):
 
     direction: Direction
     way: ManagedWay
+    loop: str = "managed"
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """Choose a few sizes, half a GiB at most."""
@@ -81,6 +82,7 @@ class PageFaultTest(BenchTest):
     """
 
     num_pages: int = 32
+    loop: str = "page_faults"
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """Have one point: there is only one page size."""

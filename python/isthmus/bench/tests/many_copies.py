@@ -52,6 +52,11 @@ class ManyCopiesTest(BenchTest):
 
     direction: Direction
     way: ManyCopiesWay
+    loop: str = "many_copies"
+
+    def values(self, size_bytes: int, variation: Variation) -> dict[str, object]:
+        """Give the size of a piece."""
+        return {"piece_bytes": size_bytes // num_pieces(variation)}
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """Choose sets of pieces; requested sizes have 256 pieces each."""

@@ -32,6 +32,11 @@ class ManyGpusTest(BenchTest):
     engine: Engine
     both_ways: bool = False
 
+    def values(self, size_bytes: int, variation: Variation) -> dict[str, object]:
+        """Name what moves the bytes."""
+        del size_bytes
+        return {"by": self.engine, "under_load": "gpu" in dict(variation.axes)}
+
     def unit(self, metric: Metric) -> Literal["B/s", "s", "B", "1"]:
         """Every metric is a bandwidth."""
         del metric

@@ -21,6 +21,8 @@ _MIN_HUGE_BYTES = 4 * _MIB
 class LifeTest(BenchTest):
     """Host memory that is allocated, copied up and down, and freed."""
 
+    loop: str = "memory_life"
+
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """Pair sizes with the kinds of memory that are compared."""
         return [

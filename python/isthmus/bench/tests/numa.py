@@ -35,6 +35,12 @@ class NumaTest(BenchTest):
 
     direction: Direction
     host_memory: Literal["pinned", "pageable"]
+    loop: str = "node_copies"
+
+    def values(self, size_bytes: int, variation: Variation) -> dict[str, object]:
+        """Give the node, and how its memory is copied."""
+        del size_bytes
+        return {"node": int(dict(variation.axes)[NODE]), "blocked": self.blocked}
 
     @property
     def blocked(self) -> bool:

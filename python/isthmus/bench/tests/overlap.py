@@ -37,6 +37,7 @@ class OverlapTest(GatedTest):
 
     copies: Literal["h2d", "d2h", "duplex"]
     varied: Literal["chunks", "streams"]
+    loop: str = "overlap"
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """Vary the number of chunks, or of streams."""

@@ -68,6 +68,7 @@ class PagingTest(BenchTest):
     """
 
     program: Program
+    loop: str = ""  # its program's run
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """List the ways, and the units of paged arrays; managed memory only if it is small."""

@@ -30,6 +30,7 @@ class PeerTest(ManyGpusTest):
     """
 
     role: Role
+    loop: str = "peers"
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """Pair each GPU with each other; a quick run takes the first two."""
@@ -74,6 +75,7 @@ class OneGpuTest(ManyGpusTest):
 
     role: Role
     gathers: bool
+    loop: str = "one_gpu"
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """List each GPU; its memory holds as many buffers as there are others."""

@@ -26,6 +26,7 @@ class LargeCopyTest(BenchTest):
     """Large copies in one direction, from or to both kinds of host memory."""
 
     direction: Direction
+    loop: str = "memory_life"
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """Pair sizes with both kinds of memory, one after the other."""

@@ -19,14 +19,17 @@ _RANDOM = Variation(axes=(("order", "random"),))
 class PointerChaseTest(BenchTest):
     """A chain of pointers in host memory that a kernel follows, in order or in random order."""
 
+    loop: str = "pointer_chase"
+
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """Follow the lines in order as nvbandwidth does, then in random order."""
         points = [(_CHAIN_BYTES, PLAIN), (_CHAIN_BYTES, _RANDOM)]
         return points if demand.quick else [*points, (_LONG_CHAIN_BYTES, _RANDOM)]
 
-    def order(self, variation: Variation) -> str:
+    def values(self, size_bytes: int, variation: Variation) -> dict[str, object]:
         """Say in which order lines are visited."""
-        return str(dict(variation.axes).get("order", "strided"))
+        del size_bytes
+        return {"order": dict(variation.axes).get("order", "strided")}
 
     def footprint(self, size_bytes: int, variation: Variation) -> Footprint:
         """Count the chain on the host, and almost nothing on the device."""

@@ -53,11 +53,17 @@ class SmallCopyTest(BenchTest):
 
     direction: Direction
     method: Method
+    loop: str = "small_copies"
 
     @property
     def host_memory(self) -> HostMemory:
         """How the host's buffer is allocated: as in programs that copy in this way."""
         return HostMemory.PAGEABLE if self.method == Method.BLOCKING else HostMemory.PINNED
+
+    def values(self, size_bytes: int, variation: Variation) -> dict[str, object]:
+        """Give the host's kind of memory."""
+        del size_bytes, variation
+        return {"host_memory": self.host_memory}
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """Sweep over small sizes; of those requested, use the small ones, or 4 B."""

@@ -31,6 +31,7 @@ class StreamsTest(GatedTest):
     """
 
     direction: Direction
+    loop: str = "stream_copies"
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """Pair sizes with numbers of streams."""
@@ -53,6 +54,15 @@ class PitchedTest(GatedTest):
     """
 
     direction: Direction
+    loop: str = "shaped_copies"
+
+    def values(self, size_bytes: int, variation: Variation) -> dict[str, object]:
+        """Give the box."""
+        return {
+            "layout": "pitched",
+            "rows": size_bytes // row_bytes(variation),
+            "slices": None,
+        }
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """Pair sizes with widths of rows that divide them."""

@@ -55,6 +55,10 @@ class WindowTest(BenchTest):
 
     kind: WindowKind
 
+    def values(self, size_bytes: int, variation: Variation) -> dict[str, object]:
+        """Give the size of a round trip's data."""
+        return {"data_bytes": size_bytes if variation.data else 0}
+
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
         """Pair circumstances with the sizes at which they are measured."""
         return [
@@ -187,6 +191,7 @@ WINDOW_TESTS: tuple[WindowTest, ...] = (
         about="H2D latency of CPU stores through a window, beside cudaMemcpy",
         suite=Suite.WINDOWS,
         kind=WindowKind.WRITE,
+        loop="window_write",
         direction=Direction.HOST_TO_DEVICE,
         metrics=(Metric.FENCED, Metric.POSTED, *_MEMCPY),
         derived=_CROSSOVERS,
@@ -196,6 +201,7 @@ WINDOW_TESTS: tuple[WindowTest, ...] = (
         about="D2H latency of CPU loads through a window, beside cudaMemcpy",
         suite=Suite.WINDOWS,
         kind=WindowKind.READ,
+        loop="window_read",
         direction=Direction.DEVICE_TO_HOST,
         metrics=(Metric.COMPLETE, *_MEMCPY),
         derived=(*_CROSSOVERS, Metric.CROSSOVER_PUSH),
@@ -205,6 +211,7 @@ WINDOW_TESTS: tuple[WindowTest, ...] = (
         about="D2H latency of a kernel that stores into pinned memory, launched or asked by window",
         suite=Suite.WINDOWS,
         kind=WindowKind.PUSH,
+        loop="window_push",
         direction=Direction.DEVICE_TO_HOST,
         metrics=(Metric.LAUNCHED, Metric.ASKED),
     ),
@@ -213,6 +220,7 @@ WINDOW_TESTS: tuple[WindowTest, ...] = (
         about="H2D bandwidth through a window, by 1 to N threads, near and far NUMA node",
         suite=Suite.WINDOWS,
         kind=WindowKind.BANDWIDTH,
+        loop="window_bandwidth",
         direction=Direction.HOST_TO_DEVICE,
         metrics=(Metric.BANDWIDTH,),
     ),
@@ -221,6 +229,7 @@ WINDOW_TESTS: tuple[WindowTest, ...] = (
         about="D2H bandwidth through a window, by 1 to N threads, near and far NUMA node",
         suite=Suite.WINDOWS,
         kind=WindowKind.BANDWIDTH,
+        loop="window_bandwidth",
         direction=Direction.DEVICE_TO_HOST,
         metrics=(Metric.BANDWIDTH,),
     ),
@@ -229,6 +238,7 @@ WINDOW_TESTS: tuple[WindowTest, ...] = (
         about="times of opening, first use and closing of a window, and of its backend's steps",
         suite=Suite.WINDOWS,
         kind=WindowKind.LIFECYCLE,
+        loop="window_lifecycle",
         direction=None,
         metrics=(
             Metric.OPEN_NEW,
@@ -248,6 +258,7 @@ WINDOW_TESTS: tuple[WindowTest, ...] = (
         about="round trip from the CPU to a running kernel, flags and data in either memory",
         suite=Suite.WINDOWS,
         kind=WindowKind.PING_PONG,
+        loop="window_ping_pong",
         direction=None,
         metrics=(Metric.ROUND_TRIP,),
     ),
