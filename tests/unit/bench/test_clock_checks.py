@@ -8,18 +8,21 @@ from fakes.latency import ROOMY
 from fakes.session import FakeMeasurement, FakeSamples
 from isthmus.bench.clock_checks import check_latencies
 from isthmus.bench.demand import Demand
-from isthmus.bench.native.small_copies import NativeSmallCopies
-from isthmus.bench.native.wall_time import ALLOCATIONS, within_wall_time
+from isthmus.bench.native.session import NativeSession, loop_named
+from isthmus.bench.native.wall_time import within_wall_time
 from isthmus.bench.stopping import StoppingRule
-from isthmus.bench.tests.bench_test import Variation
+from isthmus.bench.tests.bench_test import BenchTest, Variation
 from isthmus.bench.tests.catalogue import BY_NAME
-from isthmus.bench.tests.experiments import EXPERIMENT_TESTS, SmallTransferTest
+from isthmus.bench.tests.experiments import EXPERIMENT_TESTS
 from isthmus.bench.tests.small_copies import SmallCopyTest
 from isthmus.errors import ImpossibleTime
+from isthmus.machine.placement import Placement
 
 RULE = StoppingRule(min_samples=3, max_samples=3, max_seconds=1.0, relative_iqr=0.01)
 ASYNC = BY_NAME["host_to_device_small_copy_async"]
 HOME_BY_CPU, HOME_BY_GPU, ROUND = EXPERIMENT_TESTS
+
+ALLOCATIONS = [one.name for one in loop_named("allocation").metrics if one.clock == "alone"]
 
 
 def latencies(**seconds: float) -> FakeMeasurement:
@@ -75,27 +78,28 @@ class Bench:
         self.found = found
         self.asked: list[Mapping[str, object]] = []
 
-    def measure(self, kernels: object, **asked: object) -> FakeMeasurement:
-        del kernels
-        self.asked.append(asked)
+    def measure(self, loop: str, values: Mapping[str, object], **given: object) -> FakeMeasurement:
+        del given
+        self.asked.append({"loop": loop, **values})
         return self.found
 
     @staticmethod
     def take_notices() -> list[str]:
         return ["an untested driver"]
 
-    measure_kernel_then_copy = measure
-    measure_copy_kernel_copy = measure
-
 
 class FakeDevice:
     """In place of a DeviceUnderTest."""
 
+    emulated = True
+    placement = Placement(nodes=[], device_node=None, bound_node=None, cpus=[0])
+
     def __init__(self) -> None:
         self.notes: list[str] = []
 
-    def note_once(self, note: str) -> None:
-        self.notes.append(note)
+    def note_once(self, note: str | None) -> None:
+        if note is not None:
+            self.notes.append(note)
 
     @staticmethod
     def with_kernels(ask: object) -> object:
@@ -103,36 +107,38 @@ class FakeDevice:
         return ask(None)
 
 
-def instrument(bench: Bench, device: FakeDevice | None = None) -> NativeSmallCopies:
-    made = NativeSmallCopies(device or FakeDevice())  # type: ignore[arg-type]
+def session(bench: Bench, device: FakeDevice | None = None) -> NativeSession:
+    made = NativeSession(device or FakeDevice())  # type: ignore[arg-type]
     made._opened = bench  # type: ignore[assignment]  # noqa: SLF001
     return made
 
 
-@pytest.mark.parametrize("test", [ASYNC, HOME_BY_CPU, ROUND], ids=lambda test: test.name)
-def test_an_instrument_refuses_milliseconds_taken_for_seconds(
-    test: SmallCopyTest | SmallTransferTest,
+@pytest.mark.parametrize(
+    "test", [ASYNC, HOME_BY_CPU, ROUND, BY_NAME["alloc_cuda_malloc"]], ids=lambda test: test.name
+)
+def test_a_session_refuses_milliseconds_taken_for_seconds(
+    test: BenchTest,
 ) -> None:
     ((size, variation), *_) = test.points(Demand(limits=ROOMY))
     names = ["completion"] if test is ASYNC else [test.metrics[0].value]
     bench = Bench(FakeMeasurement([FakeSamples(name, [6.0] * 3, 100) for name in names]))
     with pytest.raises(ImpossibleTime):
-        instrument(bench).measure(test, size, variation, RULE)
+        session(bench).measure(test, size, variation, RULE, None)
 
 
-def test_an_instrument_hands_on_what_the_test_says() -> None:
+def test_a_session_hands_on_what_the_test_says() -> None:
     bench = Bench(latencies(upload=1e-9))
     device = FakeDevice()
-    measuring = instrument(bench, device)
+    measuring = session(bench, device)
     ((size, variation), *_) = HOME_BY_GPU.points(Demand(limits=ROOMY))
-    measuring.measure(HOME_BY_GPU, size, variation, RULE)
+    measuring.measure(HOME_BY_GPU, size, variation, RULE, None)
     assert bench.asked[0]["clock"] == "device"
-    assert bench.asked[0]["num_iterations"] == 100
+    assert bench.asked[0]["iterations"] == 100
     test = BY_NAME["device_to_host_small_copy_sm"]
     assert isinstance(test, SmallCopyTest)
     # Less than the call itself takes: nothing here waits so long.
     bench.found = latencies(completion=1e-7)
-    measuring.measure(test, 4, Variation(cpu_cache="cold"), RULE)
+    measuring.measure(test, 4, Variation(cpu_cache="cold"), RULE, None)
     asked = bench.asked[1]
     assert (asked["method"], asked["host_memory"], asked["cold"]) == ("kernel", "pinned", True)
     assert device.notes == ["an untested driver"]

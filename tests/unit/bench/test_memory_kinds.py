@@ -128,8 +128,8 @@ def test_a_pointer_chase_goes_through_what_nvbandwidth_s_does() -> None:
     (test,) = POINTER_CHASE_TESTS
     assert test.name == "host_device_latency_sm"
     size, variation = test.points(ROOMY)[0]
-    assert (size, test.order(variation)) == (2 << 20, "strided")
-    assert {test.order(v) for _, v in test.points(QUICK)} == {"strided", "random"}
+    assert (size, test.values(size, variation)) == (2 << 20, {"order": "strided"})
+    assert {test.values(*point)["order"] for point in test.points(QUICK)} == {"strided", "random"}
 
 
 def measured(name: str, factor: float, size_bytes: int = 1 << 20) -> Result:

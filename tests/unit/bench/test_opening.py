@@ -8,8 +8,8 @@ import pytest
 from isthmus import _native
 from isthmus.bench.native.device_under_test import DeviceUnderTest
 from isthmus.bench.native.kernels import open_kernels
+from isthmus.bench.native.places import far_node
 from isthmus.bench.native.session import NativeSession
-from isthmus.bench.native.windows import NativeWindows, far_node
 from isthmus.bench.tests.catalogue import BufferKinds, HostMemory
 from isthmus.errors import Unavailable, UsageError
 from isthmus.machine.placement import Placement
@@ -113,15 +113,15 @@ def test_settings_of_windows_can_be_checked_without_opening_one(
     placement = Placement(nodes=[], device_node=None, bound_node=None, cpus=[0])
     driver = _native.Driver.open("emulated")
     context = _native.Context(driver, 0)
-    windows = NativeWindows(DeviceUnderTest(driver, context, None, placement=placement))
+    session = NativeSession(DeviceUnderTest(driver, context, None, placement=placement))
     if value is None:
         monkeypatch.delenv(variable, raising=False)
-        windows.check_settings()
+        session.check_windows()
     else:
         monkeypatch.setenv(variable, value)
         with pytest.raises(UsageError, match=f"{variable} is '{value}'"):
-            windows.check_settings()
-    assert windows.facts is None
+            session.check_windows()
+    assert session.window_facts is None
 
 
 def placed(*nodes: FakeNode, bound_node: int | None, cpus: list[int]) -> Placement:

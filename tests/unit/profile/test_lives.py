@@ -17,13 +17,13 @@ def measured(
     """Measure with a native module that gives these samples; and what it was asked."""
     asked: dict[str, object] = {}
 
-    def measure(_context: object, **options: object) -> object:
-        asked.update(options)
+    def measure(_bench: object, _loop: str, values: dict[str, object]) -> object:
+        asked.update(values)
         return SimpleNamespace(
             samples=[SimpleNamespace(metric=m, seconds=times) for m, times in seconds.items()]
         )
 
-    monkeypatch.setattr(_native, "measure_allocation", measure)
+    monkeypatch.setattr(_native.Bench, "measure", measure)
     driver = _native.Driver.open("emulated")
     point = lives(driver).memory_point(kind, 4096, 0.01)
     assert point is not None

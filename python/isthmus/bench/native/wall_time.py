@@ -14,10 +14,6 @@ if TYPE_CHECKING:
 
 _Measured = TypeVar("_Measured", bound="Measurement")
 
-# Metrics whose samples are separate times: the others are sums of them, or parts.
-ALLOCATIONS = ("allocate", "free", "allocate_live", "free_live")
-LIVES = ("allocate", "life_upload", "life_download", "free")
-COPIES = ("copy_time",)
 _NOT_SECONDS = frozenset({Metric.ASYNC_OVER_BLOCKING, Metric.DOWNLOAD_OVER_UPLOAD})
 # All samples of one metric can't have taken longer than the whole measurement. They may be by the
 # GPU's clock: clocks differ by parts of a million, units by a thousand.
