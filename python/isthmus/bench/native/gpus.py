@@ -77,13 +77,11 @@ class Gpus:
 
     def chosen(self, wanted: str, variation: Variation) -> list[Gpu]:
         """
-        Open the GPUs that a loop needs: those that the point names, and then, for "all", others.
+        Open the GPUs that a point names, and then, if a loop wants "all", the others.
 
         Raises:
             Unavailable: A named one can't be used, or there are fewer than two.
         """
-        if wanted == "none":
-            return []
         axes = dict(variation.axes)
         names = [int(axes[axis]) for axis in (GPU, PEER) if axis in axes]
         several = self.several() if wanted == "all" or not names else []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from isthmus.bench.buffers import BufferKinds, HostMemory
 from isthmus.bench.clock_checks import check_latencies
 from isthmus.bench.native.device_under_test import DeviceUnderTest
-from isthmus.bench.native.gpus import Gpus
+from isthmus.bench.native.gpus import Gpu, Gpus
 from isthmus.bench.native.large_copies import LargeCopies
 from isthmus.bench.native.paging import NativePaging
 from isthmus.bench.native.places import check_pages, values_of
@@ -44,9 +44,9 @@ class NativeSession:
         self.device = device
         self.window_facts: WindowFacts | None = None
         self._opened: _native.Bench | None = None
-        self._gpus = Gpus(device)
+        self._gpus: Gpus | None = None
         self._large = LargeCopies()
-        self._paging = NativePaging(device)
+        self._paging: NativePaging | None = None
         self._clocks: ClockWatch | None = None
         self._link_errors: LinkErrorWatch | None = None
 
@@ -82,6 +82,7 @@ class NativeSession:
     ) -> Measurement:
         """Measure one point; without the kernels once they turn out not to load."""
         if isinstance(test, PagingTest):
+            self._paging = self._paging or NativePaging(self.device)
             return self._paging.measure(test, variation, stopping)
         if not isinstance(test, LargeCopyTest):
             return self._measure(test, size_bytes, variation, stopping, buffers)
@@ -103,12 +104,12 @@ class NativeSession:
         from isthmus import _native
 
         loop, bench = loop_named(test.loop), self._bench()
+        if loop.windows:
+            self._describe_windows(bench)
         values = values_of(self.device, test, size_bytes, variation)
         values["stopping"] = _native.Stopping(**asdict(stopping))
         pairs = self._buffers(loop, size_bytes, buffers)
-        gpus = self._gpus.chosen(loop.gpus, variation)
-        if loop.windows:
-            self._describe_windows(bench)
+        gpus = [] if loop.gpus == "none" else self._chosen_gpus(loop.gpus, variation)
         found = within_wall_time(
             lambda: self.device.with_kernels(
                 lambda kernels: bench.measure(
@@ -144,6 +145,10 @@ class NativeSession:
         if given is not None:
             return [_native_buffers(given)]
         return [self.device.allocate(_PINNED, size_bytes) for _ in range(loop.num_buffers)]
+
+    def _chosen_gpus(self, wanted: str, variation: Variation) -> list[Gpu]:
+        self._gpus = self._gpus or Gpus(self.device)
+        return self._gpus.chosen(wanted, variation)
 
     def _describe_windows(self, bench: "_native.Bench") -> None:
         if self.window_facts is None:
