@@ -52,7 +52,7 @@ class Machine:
             Context=self._context,
             CopyBuffers=lambda *_, **__: None,
             Stopping=SimpleNamespace,
-            measure_bandwidth=self._copy,
+            Bench=lambda _context: SimpleNamespace(measure=self._copy),
         )
         self.nvml = SimpleNamespace(
             nvmlInit=lambda: None,

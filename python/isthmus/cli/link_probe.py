@@ -67,15 +67,20 @@ def answer(arguments: Sequence[str], native: Any, nvml: Any = None) -> object:  
 def _probed(driver: Any, gpu: Any, native: Any, nvml: Any) -> object:  # noqa: ANN401
     context = native.Context(driver, gpu.ordinal)
     buffers = native.CopyBuffers(context, host_memory="pinned", size_bytes=_PROBE_BYTES)
-    once = native.Stopping(min_samples=1, max_samples=1, max_seconds=0.0, verify=False)
+    bench = native.Bench(context)
+    values = {
+        "direction": "h2d",
+        "size_bytes": _PROBE_BYTES,
+        "blocked": False,
+        "by": "copy_engine",
+        "stopping": native.Stopping(min_samples=1, max_samples=1, max_seconds=0.0, verify=False),
+    }
 
     def read() -> Link:
         return UNKNOWN_LINK if driver.emulated else read_link(gpu.pci_address, None, nvml).link
 
     def copy() -> list[float]:
-        made = native.measure_bandwidth(
-            buffers, None, direction="h2d", size_bytes=_PROBE_BYTES, blocked=False, stopping=once
-        )
+        made = bench.measure("copies", values, buffers=[buffers])
         return [made.first_call_seconds, *made.samples[0].seconds]
 
     with Nvml(gpu.pci_address, nvml) as opened:
