@@ -29,6 +29,7 @@ Kind = Literal[
     "write_combined",
     "registered",
     "huge_pinned",
+    "pooled",
     "device",
     "pitched",
     "pitched_3d",
@@ -49,6 +50,7 @@ _MEMORY_OF: dict[str, str] = {
     "write_combined": "write_combined",
     "registered": "registered",
     "huge_pinned": "huge_pinned",
+    "pooled": "huge_pinned",
 }
 _TOUCHABLE = ("heap", "mapping", "registered", "managed")
 # Memory of huge pages, or of granules, is never smaller.
@@ -172,6 +174,7 @@ _ROWS: tuple[tuple[str, Kind, str], ...] = (
     ("cuda_host_alloc_write_combined", "write_combined", "cudaHostAlloc, write-combined"),
     ("cuda_host_register", "registered", "cudaHostRegister of existing memory"),
     ("isthmus_pinned", "huge_pinned", "isthmus's pinned memory: huge pages, several threads"),
+    ("isthmus_pinned_pool", "pooled", "isthmus's pinned memory, a block that its pool has already"),
     ("cuda_malloc", "device", "cudaMalloc (cuMemAlloc)"),
     ("cuda_malloc_pitch", "pitched", "cudaMallocPitch (cuMemAllocPitch), near square"),
     ("cuda_malloc_array", "array", "cudaMallocArray (cuArrayCreate) of floats, near square"),
