@@ -42,8 +42,6 @@ constexpr Word<pages::Outcome> kOutcomes[] = {{"hit", pages::Outcome::hit},
                                               {"remote", pages::Outcome::remote}};
 constexpr Word<pages::State> kStates[] = {
     {"cpu", pages::State::cpu}, {"partial", pages::State::partial}, {"gpu", pages::State::gpu}};
-constexpr Word<pages::Recency> kRecencies[] = {{"migration", pages::Recency::migration},
-                                               {"access", pages::Recency::access}};
 
 using Policies = nb::class_<MigrationPolicy>;
 using Run = std::pair<std::uint32_t, std::uint32_t>;  // offset and length, in bytes
@@ -176,7 +174,7 @@ void make_eviction(Eviction* self, PageTable& table, const std::string& kind,
   pages::EvictionPolicy policy;
   policy.kind = pages::eviction_kind(kind);
   policy.limit_bytes = limit_bytes;
-  policy.recency = value_of(kRecencies, recency, "recency");
+  policy.recency = value_of<pages::Recency>(recency, "recency");
   new (self) Eviction(policy, table);
 }
 

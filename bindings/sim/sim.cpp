@@ -27,43 +27,13 @@ namespace sim = isthmus::sim;
 
 namespace {
 
-constexpr Word<sim::Mode> kModes[] = {{"migrate", sim::Mode::migrate},
-                                      {"programmer", sim::Mode::programmer},
-                                      {"overlapped", sim::Mode::overlapped},
-                                      {"ideal", sim::Mode::ideal}};
-constexpr Word<sim::BufferScope> kBufferScopes[] = {
-    {"per_partition", sim::BufferScope::per_partition}, {"total", sim::BufferScope::total}};
-constexpr Word<sim::LocalMemory> kLocalMemory[] = {{"resident", sim::LocalMemory::resident},
-                                                   {"migrates", sim::LocalMemory::migrates}};
-constexpr Word<sim::ProgrammerData> kProgrammerData[] = {
-    {"uploads", sim::ProgrammerData::uploads},
-    {"touched_global", sim::ProgrammerData::touched_global},
-    {"touched_all", sim::ProgrammerData::touched_all},
-    {"touched_pages", sim::ProgrammerData::touched_pages},
-    {"uploads_or_touched", sim::ProgrammerData::uploads_or_touched}};
-constexpr Word<sim::CpuRequests> kCpuRequests[] = {{"take_back", sim::CpuRequests::take_back},
-                                                   {"left_out", sim::CpuRequests::left_out}};
-constexpr Word<sim::Hints> kHints[] = {
-    {"none", sim::Hints::none}, {"prefetch", sim::Hints::prefetch}, {"advise", sim::Hints::advise}};
-constexpr Word<sim::ChunkOrder> kChunkOrders[] = {{"program", sim::ChunkOrder::program},
-                                                  {"in_turns", sim::ChunkOrder::in_turns}};
-constexpr Word<sim::Initially> kInitially[] = {{"on_cpu", sim::Initially::on_cpu},
-                                               {"on_gpu", sim::Initially::on_gpu}};
-constexpr Word<sim::Handling> kHandling[] = {{"each", sim::Handling::each},
-                                             {"batch", sim::Handling::batch},
-                                             {"serial", sim::Handling::serial},
-                                             {"lanes", sim::Handling::lanes}};
-
-constexpr Word<isthmus::pages::Recency> kRecencies[] = {
-    {"migration", isthmus::pages::Recency::migration}, {"access", isthmus::pages::Recency::access}};
-
 /// Binds an enumerator under its word.
-template <auto Words, typename Owner, typename Value>
+template <typename Owner, typename Value>
 void def_word(nb::class_<Owner>& bound, const char* name, Value Owner::* member) {
   bound.def_prop_rw(
-      name, [member](const Owner& owner) { return word_of(*Words, owner.*member); },
+      name, [member](const Owner& owner) { return word_of(owner.*member); },
       [member, name](Owner& owner, const std::string& word) {
-        owner.*member = value_of(*Words, word, name);
+        owner.*member = value_of<Value>(word, name);
       });
 }
 
@@ -95,9 +65,9 @@ void bind_machine(nb::module_& m) {
           "size_bytes"_a, "busy_ps"_a, "Points of a measured link, by ascending size.")
       .def_prop_rw(
           "handling",
-          [](const sim::ModelledMachine& self) { return word_of(kHandling, self.faults.handling); },
+          [](const sim::ModelledMachine& self) { return word_of(self.faults.handling); },
           [](sim::ModelledMachine& self, const std::string& word) {
-            self.faults.handling = value_of(kHandling, word, "handling");
+            self.faults.handling = value_of<sim::Handling>(word, "handling");
           })
       .def("check", &sim::check_machine, "Raise UsageError for an impossible machine.");
   m.def("sim_parameters", [] {
@@ -126,19 +96,18 @@ void bind_options(nb::module_& m) {
         self.eviction.kind = isthmus::pages::eviction_kind(name);
       });
   options.def_prop_rw(
-      "eviction_recency",
-      [](const sim::Options& self) { return word_of(kRecencies, self.eviction.recency); },
+      "eviction_recency", [](const sim::Options& self) { return word_of(self.eviction.recency); },
       [](sim::Options& self, const std::string& word) {
-        self.eviction.recency = value_of(kRecencies, word, "eviction_recency");
+        self.eviction.recency = value_of<isthmus::pages::Recency>(word, "eviction_recency");
       });
-  def_word<&kModes>(options, "mode", &sim::Options::mode);
-  def_word<&kBufferScopes>(options, "buffer_scope", &sim::Options::buffer_scope);
-  def_word<&kLocalMemory>(options, "local_memory", &sim::Options::local_memory);
-  def_word<&kProgrammerData>(options, "programmer_data", &sim::Options::programmer_data);
-  def_word<&kHints>(options, "hints", &sim::Options::hints);
-  def_word<&kCpuRequests>(options, "cpu_requests", &sim::Options::cpu_requests);
-  def_word<&kChunkOrders>(options, "chunk_order", &sim::Options::chunk_order);
-  def_word<&kInitially>(options, "initially", &sim::Options::initially);
+  def_word(options, "mode", &sim::Options::mode);
+  def_word(options, "buffer_scope", &sim::Options::buffer_scope);
+  def_word(options, "local_memory", &sim::Options::local_memory);
+  def_word(options, "programmer_data", &sim::Options::programmer_data);
+  def_word(options, "hints", &sim::Options::hints);
+  def_word(options, "cpu_requests", &sim::Options::cpu_requests);
+  def_word(options, "chunk_order", &sim::Options::chunk_order);
+  def_word(options, "initially", &sim::Options::initially);
 }
 
 sim::Result simulate(const sim::ModelledMachine& machine,

@@ -1,6 +1,7 @@
 // Which pages leave the GPU when its memory is full.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -23,6 +24,7 @@ enum class Recency : std::uint8_t {
   migration,  ///< part of it migrated: a driver sees nothing else
   access,     ///< any access of the GPU
 };
+constexpr auto words_of(Recency) { return std::array{"migration", "access"}; }
 
 struct EvictionPolicy {
   EvictionKind kind = EvictionKind::lru;

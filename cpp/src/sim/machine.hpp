@@ -2,6 +2,7 @@
 // other machines are data (python/isthmus/sim/machines).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -34,6 +35,7 @@ enum class Handling : std::uint8_t {
   /// besides: what the lanes' program takes.
   lanes,
 };
+constexpr auto words_of(Handling) { return std::array{"each", "batch", "serial", "lanes"}; }
 
 /// Whether faults don't wait for each other.
 constexpr bool side_by_side(Handling handling) {

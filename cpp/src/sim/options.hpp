@@ -1,6 +1,7 @@
 // What Zhang 2019 leaves open and the policy doesn't determine: named choices, default first.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "pages/eviction.hpp"
@@ -14,12 +15,15 @@ enum class Mode : std::uint8_t {
   overlapped,  ///< the same copies, in chunks beside the kernels (copy_plan.hpp has the rule)
   ideal,       ///< everything is resident from the start, at no cost
 };
+constexpr auto words_of(Mode) { return std::array{"migrate", "programmer", "overlapped", "ideal"}; }
 
 /// Where the migration buffer's entries are. Zhang 2019 says "128 entries/memory partition".
 enum class BufferScope : std::uint8_t { per_partition, total };
+constexpr auto words_of(BufferScope) { return std::array{"per_partition", "total"}; }
 
 /// Whether per-thread (spill) pages migrate. Off by default: a runtime allocates them on the GPU.
 enum class LocalMemory : std::uint8_t { resident, migrates };
+constexpr auto words_of(LocalMemory) { return std::array{"resident", "migrates"}; }
 
 /// The data that a programmer copies before the program starts.
 enum class ProgrammerData : std::uint8_t {
@@ -29,6 +33,10 @@ enum class ProgrammerData : std::uint8_t {
   touched_pages,       ///< D: every page of global memory that the GPU touches, whole and once
   uploads_or_touched,  ///< A; B for a program that copies nothing to the GPU before its kernels
 };
+constexpr auto words_of(ProgrammerData) {
+  return std::array{"uploads", "touched_global", "touched_all", "touched_pages",
+                    "uploads_or_touched"};
+}
 
 /// What the CPU's accesses between launches do to migrated pages. The flow charts of Zhang 2019 have
 /// requests of the GPU alone.
@@ -36,6 +44,7 @@ enum class CpuRequests : std::uint8_t {
   take_back,  ///< pages go back to the CPU, or on a coherent link the CPU reaches over
   left_out,   ///< the GPU keeps its pages
 };
+constexpr auto words_of(CpuRequests) { return std::array{"take_back", "left_out"}; }
 
 /// What a program says about its managed memory beforehand.
 enum class Hints : std::uint8_t {
@@ -43,6 +52,7 @@ enum class Hints : std::uint8_t {
   prefetch,  ///< the allocations that a kernel touches are brought as it is launched, whole
   advise,    ///< each allocation has the advice that suits it (advice.hpp), and is prefetched
 };
+constexpr auto words_of(Hints) { return std::array{"none", "prefetch", "advise"}; }
 
 /// The order of an overlapped program's chunks.
 enum class ChunkOrder : std::uint8_t {
@@ -50,9 +60,11 @@ enum class ChunkOrder : std::uint8_t {
              ///< half there at the same time
   program,   ///< array after array, as the program copies them
 };
+constexpr auto words_of(ChunkOrder) { return std::array{"in_turns", "program"}; }
 
 /// Where data is at the start. In Zhang 2019 all of it is in host memory.
 enum class Initially : std::uint8_t { on_cpu, on_gpu };
+constexpr auto words_of(Initially) { return std::array{"on_cpu", "on_gpu"}; }
 
 struct Options {
   Mode mode = Mode::migrate;
