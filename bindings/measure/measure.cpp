@@ -50,20 +50,6 @@ void bind_results(nb::module_& m) {
           "relative_iqr"_a = 0.01, "verify"_a = true);
 }
 
-struct BufferWords {
-  std::string host_memory;
-  std::string device_memory;
-  std::string contents;
-};
-
-measure::CopyBuffers make_buffers(const SharedContext& context, std::size_t size_bytes,
-                                  const BufferWords& words, measure::BufferKinds kinds) {
-  kinds.host = value_of<measure::HostMemory>(words.host_memory, "host memory");
-  kinds.device = value_of<measure::DeviceMemory>(words.device_memory, "device memory");
-  kinds.contents = value_of<measure::Contents>(words.contents, "contents");
-  return {*context, size_bytes, kinds};
-}
-
 void bind_buffers(nb::module_& m) {
   nb::class_<SharedBuffers>(m, "CopyBuffers",
                             "One host buffer and one device buffer of the same size.")
@@ -73,12 +59,14 @@ void bind_buffers(nb::module_& m) {
              std::size_t size_bytes, std::optional<int> numa_node, const std::string& device_memory,
              const std::string& contents, std::size_t host_offset_bytes,
              std::size_t device_offset_bytes) {
-            measure::BufferKinds kinds;
-            kinds.host_offset_bytes = host_offset_bytes;
-            kinds.device_offset_bytes = device_offset_bytes;
-            kinds.numa_node = numa_node;
-            new (self) SharedBuffers(
-                make_buffers(context, size_bytes, {host_memory, device_memory, contents}, kinds));
+            const measure::BufferKinds kinds{
+                value_of<measure::HostMemory>(host_memory, "host memory"),
+                value_of<measure::DeviceMemory>(device_memory, "device memory"),
+                value_of<measure::Contents>(contents, "contents"),
+                host_offset_bytes,
+                device_offset_bytes,
+                numa_node};
+            new (self) SharedBuffers(measure::CopyBuffers(*context, size_bytes, kinds));
           },
           "context"_a, nb::kw_only(), "host_memory"_a, "size_bytes"_a, "numa_node"_a = nb::none(),
           "device_memory"_a = "device", "contents"_a = "random", "host_offset_bytes"_a = 0,
