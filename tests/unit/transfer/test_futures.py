@@ -150,18 +150,22 @@ def test_a_dropped_future_keeps_its_arrays_too(
     assert target.tobytes() == b"\xee" * 1000
 
 
-def test_the_source_may_change_after_the_call_unless_it_was_said_otherwise(
-    transfers: isthmus.Transfers, memory: _native.DeviceMemory, blocked: BlockedStream
+@pytest.mark.parametrize("num_arrays", [1, 3])
+@pytest.mark.parametrize("size_bytes", [60_000, 100_000, 1_000_000])
+def test_the_source_may_change_after_the_call_and_the_call_does_not_wait_for_the_stream(
+    transfers: isthmus.Transfers, blocked: BlockedStream, size_bytes: int, num_arrays: int
 ) -> None:
-    source = np.arange(100_000, dtype=np.uint8)
-    expected = source.tobytes()
-    future = transfers.copy_async(
-        isthmus.DevicePointer(memory.pointer, 100_000), source, stream=blocked.handle
-    )
-    source.fill(0)
+    context = _native.Context(transfers.driver, 0)
+    memory = [_native.DeviceMemory(context, size_bytes) for _ in range(num_arrays)]
+    sources = [np.full(size_bytes, index + 1, np.uint8) for index in range(num_arrays)]
+    targets = [isthmus.DevicePointer(each.pointer, size_bytes) for each in memory]
+    future = transfers.copy_async(targets, sources, stream=blocked.handle)
+    for source in sources:
+        source.fill(0)
     blocked.go_on()
     future.result()
-    assert memory.read(100_000) == expected
+    for index, each in enumerate(memory):
+        assert each.read(size_bytes) == bytes([index + 1]) * size_bytes
 
 
 @pytest.mark.parametrize("wrong", ["never", None, 3, b"call"])

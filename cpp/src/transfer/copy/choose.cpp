@@ -31,10 +31,18 @@ bool is_staged_now(const Task& task, const Request& request) {
 // Other paths carry such memory through BounceMemory, by one thread.
 constexpr std::size_t kMinStagedFileBytes = std::size_t{1} << 20U;
 
-/// True for memory of a mapped file that is long enough to be staged, whatever other memory costs.
-bool is_staged_file(const Task& task, const DevicePaths& device) {
-  return task.ends.may_vanish() && task.ends.size_bytes >= kMinStagedFileBytes &&
-         device.obstacle(CopyPath::staged, task.crossing).empty();
+// The driver reads so many bytes at once. Before it reads more, it waits for the stream.
+// Source: CUDA Driver API, "API synchronization behavior".
+constexpr std::size_t kMaxReadAtOnceBytes = std::size_t{64} << 10U;
+
+/// Staged whatever other paths cost: long memory of a mapped file, and a long upload whose source may
+/// change on return, which must not wait for the stream.
+bool is_staged_anyway(const Task& task, const Request& request, const DevicePaths& device) {
+  const std::size_t size_bytes = task.ends.size_bytes;
+  const bool is_file = task.ends.may_vanish() && size_bytes >= kMinStagedFileBytes;
+  const bool would_wait = is_staged_now(task, request) && size_bytes > kMaxReadAtOnceBytes &&
+                          task.crossing.host_kind == MemoryKind::pageable;
+  return (is_file || would_wait) && device.obstacle(CopyPath::staged, task.crossing).empty();
 }
 
 /// True for a copy from one GPU's own memory to another's.
@@ -105,7 +113,7 @@ Plan Chooser::choose(const Task& task, const Request& request) const {
   const Choice best = plan.device->best(task.crossing, is_staged_now(task, request));
   plan.path = best.path;
   plan.predicted_seconds = best.seconds;
-  if (is_staged_file(task, *plan.device)) {
+  if (is_staged_anyway(task, request, *plan.device)) {
     plan.path = CopyPath::staged;
     plan.predicted_seconds = plan.device->seconds(plan.path, task.crossing);
   }
