@@ -1,12 +1,13 @@
 """Whether a later run is slower than an earlier one: results are paired, families are judged."""
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
 from isthmus.compare.families import Family, any_family_of, is_sampled
-from isthmus.compare.judging import MOST_OF_ONE, Judgement, Verdict, judge_families
-from isthmus.compare.levels import levels_of
+from isthmus.compare.judging import Judgement, Verdict, judge_families, judge_part
+from isthmus.compare.levels import costs_of, levels_of
 from isthmus.compare.machines import identity_of
 from isthmus.compare.subject import Subject, subject_of
 from isthmus.errors import UsageError
@@ -50,6 +51,14 @@ class Change:
         part = self.after.median / self.before.median - 1
         return part if isfinite(part) else None
 
+    @property
+    def trouble(self) -> str:
+        """What is wrong with the later result, or the earlier one's number; empty if nothing."""
+        if self.after is not None and self.after.error is not None:
+            return f"{self.subject.test}: {self.after.error.message}"
+        odd = next((r for r in (self.after, self.before) if r and is_impossible(r)), None)
+        return f"{self.subject.test}: impossible median: {odd.median:g} {odd.unit}" if odd else ""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
@@ -76,7 +85,7 @@ class Comparison:
         for worst in (Verdict.SLOWER, Verdict.LOST):
             if self.count(worst) or self.count_results(worst):
                 return worst
-        doubt = self.count(Verdict.CANT_TELL) or self.unfinished or not self.judgements
+        doubt = self.count_results(Verdict.CANT_TELL) or self.unfinished or not self.judgements
         return Verdict.CANT_TELL if doubt else Verdict.SAME
 
     @property
@@ -92,6 +101,11 @@ class Comparison:
         """Count the results of a verdict."""
         return sum(change.verdict == verdict for change in self.changes)
 
+    def apart(self, verdict: Verdict) -> list[Change]:
+        """Give the results of a verdict whose family has another: a test's, or single ones."""
+        own = {one.family: one.verdict for one in self.judgements}
+        return [c for c in self.changes if c.verdict == verdict and own.get(c.family) != verdict]
+
 
 def compare(before: Run, after: Run, tolerance: float = TOLERANCE) -> Comparison:
     """
@@ -103,13 +117,12 @@ def compare(before: Run, after: Run, tolerance: float = TOLERANCE) -> Comparison
         tolerance: A fraction of the earlier cost; a change up to it is the same.
 
     Raises:
-        UsageError: One is emulated and the other isn't.
+        UsageError: One is emulated and the other isn't, or has two results of one subject.
     """
     check_kind(before, emulated=after.machine.emulated)
     emulated = after.machine.emulated
     passed = [result for result in before.results if result.status == Status.PASSED]
-    old = {subject_of(result): result for result in passed if is_sampled(result)}
-    new = {subject_of(result): result for result in after.results if is_sampled(result)}
+    old, new = _by_subject(before, passed), _by_subject(after, after.results)
     families = {subject: any_family_of(old[subject], emulated=emulated) for subject in old}
     grouped: dict[Family, list[tuple[Result, Result]]] = {}
     for subject, family in families.items():
@@ -119,7 +132,8 @@ def compare(before: Run, after: Run, tolerance: float = TOLERANCE) -> Comparison
     levels = {family: levels_of(pairs) for family, pairs in grouped.items()}
     known = {family: found for family, found in levels.items() if found is not None}
     judgements = judge_families(known, tolerance)
-    verdicts = {judgement.family: judgement.verdict for judgement in judgements}
+    verdicts: dict[object, Verdict] = {one.family: one.verdict for one in judgements}
+    parts = {} if emulated else _parts(grouped, tolerance)
     fates = _Fates(before, after)
     changes = tuple(
         Change(
@@ -128,8 +142,7 @@ def compare(before: Run, after: Run, tolerance: float = TOLERANCE) -> Comparison
             after=new.get(subject),
             family=family,
             verdict=fates.of(old[subject], new.get(subject))
-            or _of_one(old[subject], new[subject], emulated=emulated)
-            or (verdicts.get(family) if family else None),
+            or _worst(verdicts.get(family), parts.get(subject)),
         )
         for subject, family in families.items()
     )
@@ -159,7 +172,7 @@ class _Fates:
         self._asked, self._interrupted = set(after.options.tests), after.run.interrupted
         self._measured = {result.test for result in after.results}
         self._other_machine = identity_of(before.machine) != identity_of(after.machine)
-        fields = ("sizes", "quick", "managed", "max_bytes", "runs", "num_samples")
+        fields = ("sizes", "quick", "managed", "max_bytes")
         self._other_request = any(
             getattr(before.options, name) != getattr(after.options, name) for name in fields
         )
@@ -167,7 +180,7 @@ class _Fates:
     def of(self, before: Result, after: Result | None) -> Verdict | None:
         """Tell what became of a result; None if it was measured again."""
         if after is not None and after.status == Status.PASSED:
-            return None
+            return Verdict.LOST if is_impossible(before) or is_impossible(after) else None
         if after is not None:
             return Verdict.OUT_OF_TIME if after.ran_out_of_time else Verdict.LOST
         if self._interrupted:
@@ -178,11 +191,49 @@ class _Fates:
         return Verdict.LOST
 
 
-def _of_one(before: Result, after: Result, *, emulated: bool) -> Verdict | None:
-    """Call a single result slower if no unchanged one has ever got so far, whatever its family."""
-    levels = levels_of([(before, after)])
-    far = levels is not None and levels.shift > MOST_OF_ONE
-    return Verdict.SLOWER if far and not emulated else None
+def is_impossible(result: Result) -> bool:
+    """Whether a result that passed has no number that a clock can give: 0, less, or infinite."""
+    return result.status == Status.PASSED and costs_of(result) is None
+
+
+def _by_subject(run: Run, results: Iterable[Result]) -> dict[Subject, Result]:
+    found: dict[Subject, Result] = {}
+    for result in filter(is_sampled, results):
+        subject = subject_of(result)
+        if found.setdefault(subject, result) is not result:
+            raise UsageError(
+                f"run {run.run.id} has two results of {subject.test}, {subject.metric}, "
+                f"{subject.size_bytes} bytes: nobody can tell which is right",
+                hint="measure again; isthmus bench writes each result once",
+            )
+    return found
+
+
+def _parts(
+    grouped: Mapping[Family, Sequence[tuple[Result, Result]]], tolerance: float
+) -> dict[Subject, Verdict]:
+    """Judge, within each family, each test on each GPU and memory, and each single result."""
+    found: dict[Subject, Verdict] = {}
+    for family, pairs in grouped.items():
+        parts: dict[object, list[tuple[Result, Result]]] = {}
+        for pair in pairs:
+            axes = pair[0].axes
+            place = (pair[0].test, axes.get("gpu"), axes.get("memory"))
+            parts.setdefault(place, []).append(pair)
+            parts.setdefault(subject_of(pair[0]), []).append(pair)
+        for part in parts.values():
+            levels = levels_of(part)
+            verdict = levels and judge_part(family, levels, tolerance)
+            for subject in (subject_of(before) for before, _ in part):
+                if worst := _worst(found.get(subject), verdict):
+                    found[subject] = worst
+    return found
+
+
+def _worst(*verdicts: Verdict | None) -> Verdict | None:
+    """Give the worst; the first if none is bad."""
+    bad = (worst for worst in (Verdict.SLOWER, Verdict.CANT_TELL) if worst in verdicts)
+    return next(bad, verdicts[0])
 
 
 def check_kind(run: Run, *, emulated: bool) -> None:

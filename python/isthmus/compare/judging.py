@@ -51,25 +51,32 @@ class Drift:
         runs: That between runs, in addition: what repeats of one run can't show.
         usual: How far a family's median seldom gets from one single run to another.
         most: How far it has ever got; what is further is no drift.
+        part: How far the median of one test of a family seldom gets.
+        one: Further than a single result has ever got.
     """
 
     processes: float
     runs: float
     usual: float
     most: float
+    part: float
+    one: float
 
 
 # Measured: benchmarks/frontdoor/compare.md. By the clock of a family, or by its own kind.
 STATED = {
-    "pinned": Drift(processes=0.02, runs=0.005, usual=0.06, most=0.1),
-    "device": Drift(processes=0.02, runs=0.005, usual=0.08, most=0.13),
-    "host": Drift(processes=0.35, runs=0.05, usual=0.35, most=0.4),
-    "staged": Drift(processes=0.35, runs=0.15, usual=0.25, most=0.5),
-    "wild": Drift(processes=0.35, runs=0.15, usual=0.35, most=0.5),
-    "emulated": Drift(processes=0.35, runs=0.15, usual=0.8, most=1.6),
+    "pinned": Drift(processes=0.02, runs=0.005, usual=0.06, most=0.1, part=0.15, one=0.4),
+    "device": Drift(processes=0.02, runs=0.005, usual=0.08, most=0.13, part=0.45, one=0.7),
+    "host": Drift(processes=0.35, runs=0.05, usual=0.35, most=0.4, part=0.65, one=log(8)),
+    "staged": Drift(processes=0.35, runs=0.15, usual=0.25, most=0.5, part=0.5, one=0.8),
+    "wild": Drift(processes=0.35, runs=0.15, usual=0.35, most=0.5, part=0.9, one=1.4),
+    "emulated": Drift(processes=0.35, runs=0.15, usual=0.8, most=1.6, part=inf, one=inf),
 }
-# No single result of an unchanged GPU has ever got so far: eight times as slow.
-MOST_OF_ONE = log(8)
+# From so many times what one test's median seldom exceeds on, it is no drift.
+_SURELY = 1.5
+# Processes that differ by at most this part of the most ever seen are quiet: what is true of
+# a single run is true of their mean.
+_QUIET = 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +116,11 @@ class Judgement:
         ends = (self.shift - self.reach, self.shift + self.reach)
         low, high = sorted(in_unit(end, self.family.unit) for end in ends)
         return low, high
+
+    @property
+    def repeats_tell(self) -> bool:
+        """Whether repeats can tell: not if runs differ by as much, whatever their processes do."""
+        return self.shift > 5 * STATED[self.family.drift or self.family.clock].runs
 
     @property
     def found_from(self) -> float:
@@ -151,6 +163,25 @@ def judge_families(levels: Mapping[Family, Levels], tolerance: float) -> list[Ju
     return [test.judgement(len(levels), verdicts[family]) for family, test in tests.items()]
 
 
+def judge_part(family: Family, levels: Levels, tolerance: float) -> Verdict:
+    """
+    Judge some results of a family on their own: those of one test, or a single one.
+
+    Args:
+        family: The family.
+        levels: Their levels.
+        tolerance: A fraction.
+
+    Returns:
+        Slower, can't tell, or the same.
+    """
+    stated, several = STATED[family.drift or family.clock], levels.num_results > 1
+    shift = levels.shift if levels.shift > log1p(tolerance) else 0.0
+    if shift > (min(_SURELY * stated.part, stated.one) if several else stated.one):
+        return Verdict.SLOWER
+    return Verdict.CANT_TELL if shift > stated.part and several else Verdict.SAME
+
+
 class _Test:
     """One family's test: its shift, and how far it may be off."""
 
@@ -173,11 +204,11 @@ class _Test:
         return upper_tail(shift / self._error, self._freedom) if shift > self._least else 1.0
 
     def verdict_of_single_runs(self) -> Verdict:
-        """Judge by what unchanged runs have shown; the same for runs with repeats."""
+        """Judge by what unchanged runs have shown; repeats that differ widely only cast doubt."""
         shift, stated = self._levels.shift, self._stated
-        if self.measured or abs(shift) <= max(self._least, stated.usual):
+        if abs(shift) <= max(self._least, stated.usual):
             return Verdict.SAME
-        if abs(shift) > stated.most:
+        if abs(shift) > stated.most and (self._levels.drift or 0.0) <= _QUIET * stated.most:
             return Verdict.SLOWER if shift > 0 else Verdict.FASTER
         return Verdict.CANT_TELL if shift > 0 else Verdict.SAME
 

@@ -148,10 +148,13 @@ def drift_lines(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> list[
     if not judgements:
         return []
     found = f"the smallest loss that is found in {POWER * 100:.0f} % of comparisons"
-    rate = f"at most {FALSE_ALARMS * 100:.0f} % of comparisons"
+    rate = "0 of 24 pairs of unchanged single runs of GPUs were called slower"
+    if all(judgement.measured for judgement in judgements):
+        often = f"at most {FALSE_ALARMS * 100:.0f} % of comparisons"
+        rate = f"{often} call any family slower though nothing has changed"
     lines = [
         f"drift: standard deviation between processes; {_SMALLEST}: {found}",
-        f"false alarms: {rate} call any family slower though nothing has changed",
+        f"false alarms: {rate}",
     ]
     single = [name for name, run in zip(names_of(runs), runs, strict=True) if not _has_repeats(run)]
     remarks = []
@@ -173,7 +176,8 @@ def summary_lines(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> lis
     """Say each comparison's verdict, what was counted, and what would tell."""
     lines = []
     for name, run, comparison in zip(names_of(runs)[1:], runs[1:], comparisons, strict=True):
-        lines.append(f"{name}: {comparison.verdict}; {_counts(comparison)}")
+        lines += list(dict.fromkeys(c.trouble for c in comparison.changes if c.trouble))[:_MOST_NAMED]
+        lines.append(f"{name}: {comparison.verdict}; {_apart(comparison)}{_counts(comparison)}")
         lines += [line for fate in _FATES if (line := _named(comparison, fate))]
         if comparison.verdict == Verdict.CANT_TELL:
             lines.append(f"what would tell: {what_would_tell((runs[0], run), comparison)}")
@@ -192,12 +196,24 @@ def _counts(comparison: Comparison) -> str:
     )
 
 
+def _apart(comparison: Comparison) -> str:
+    said = ""
+    for verdict in (Verdict.SLOWER, Verdict.CANT_TELL):
+        if found := comparison.apart(verdict):
+            num = counted(len(found), "single result")
+            said += f"{num} {verdict}: {_tests(found)}; "
+    return said
+
+
 def _named(comparison: Comparison, fate: Verdict) -> str:
-    own = (change.subject.test for change in comparison.changes if change.verdict == fate)
-    tests = list(dict.fromkeys(own))
+    own = [change for change in comparison.changes if change.verdict == fate]
+    return f"{fate}: {_tests(own)}" if own else ""
+
+
+def _tests(changes: Sequence[Change]) -> str:
+    tests = list(dict.fromkeys(change.subject.test for change in changes))
     more = len(tests) - _MOST_NAMED
-    named = ", ".join(tests[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-    return f"{fate}: {named}" if tests else ""
+    return ", ".join(tests[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def what_would_tell(runs: tuple[Run, Run], comparison: Comparison) -> str:
@@ -206,10 +222,19 @@ def what_would_tell(runs: tuple[Run, Run], comparison: Comparison) -> str:
     if comparison.unfinished:
         budget = max(run.options.budget_s for run in runs)
         ways.append(f"a run that isn't interrupted, with a --budget above {budget:.3g} s")
-    if comparison.count(Verdict.CANT_TELL):
-        most = max(run.options.repeat or 1 for run in runs)
-        repeat = 5 if most == 1 else _MORE_PROCESSES * most
+    most = max(run.options.repeat or 1 for run in runs)
+    repeat = 5 if most == 1 else _MORE_PROCESSES * most
+    doubtful = [one for one in comparison.judgements if one.verdict == Verdict.CANT_TELL]
+    if any(one.repeats_tell for one in doubtful):
         ways.append(f"both runs with `isthmus bench --repeat {repeat}`")
+    if wild := [one.family.name for one in doubtful if not one.repeats_tell]:
+        ways.append(
+            f"for {', '.join(wild[:_MOST_NAMED])}, which differ as much from run to run: more runs "
+            "of both on the idle machine"
+        )
+    if apart := comparison.apart(Verdict.CANT_TELL):
+        test = apart[0].subject.test
+        ways.append(f"both runs of the test alone: `isthmus bench -t {test} --repeat {repeat}`")
     return ", and ".join(ways) or "two runs of the same tests"
 
 
