@@ -22,6 +22,7 @@ TOLERANCE = 0.03
 _FEW = 2
 # The names of bench's options that choose tests.
 _CHOOSING = ("-t", "-p", "--test", "--testcase", "--prefix")
+Pair = tuple[Result, Result]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,8 +104,8 @@ class Comparison:
 
     def apart(self, verdict: Verdict) -> list[Change]:
         """Give the results of a verdict whose family has another: a test's, or single ones."""
-        own = {one.family: one.verdict for one in self.judgements}
-        return [c for c in self.changes if c.verdict == verdict and own.get(c.family) != verdict]
+        families = {one.family for one in self.judgements if one.verdict == verdict}
+        return [c for c in self.changes if c.verdict == verdict and c.family not in families]
 
 
 def compare(before: Run, after: Run, tolerance: float = TOLERANCE) -> Comparison:
@@ -124,7 +125,7 @@ def compare(before: Run, after: Run, tolerance: float = TOLERANCE) -> Comparison
     passed = [result for result in before.results if result.status == Status.PASSED]
     old, new = _by_subject(before, passed), _by_subject(after, after.results)
     families = {subject: any_family_of(old[subject], emulated=emulated) for subject in old}
-    grouped: dict[Family, list[tuple[Result, Result]]] = {}
+    grouped: dict[Family, list[Pair]] = {}
     for subject, family in families.items():
         now = new.get(subject)
         if family is not None and now is not None and now.status == Status.PASSED:
@@ -209,24 +210,20 @@ def _by_subject(run: Run, results: Iterable[Result]) -> dict[Subject, Result]:
     return found
 
 
-def _parts(
-    grouped: Mapping[Family, Sequence[tuple[Result, Result]]], tolerance: float
-) -> dict[Subject, Verdict]:
+def _parts(grouped: Mapping[Family, Sequence[Pair]], tolerance: float) -> dict[Subject, Verdict]:
     """Judge, within each family, each test on each GPU and memory, and each single result."""
     found: dict[Subject, Verdict] = {}
     for family, pairs in grouped.items():
-        parts: dict[object, list[tuple[Result, Result]]] = {}
+        parts: dict[object, list[Pair]] = {}
         for pair in pairs:
-            axes = pair[0].axes
-            place = (pair[0].test, axes.get("gpu"), axes.get("memory"))
-            parts.setdefault(place, []).append(pair)
-            parts.setdefault(subject_of(pair[0]), []).append(pair)
-        for part in parts.values():
+            test, axes = pair[0].test, pair[0].axes
+            parts.setdefault((test, axes.get("gpu"), axes.get("memory")), []).append(pair)
+        for part in [*parts.values(), *([pair] for pair in pairs)]:
             levels = levels_of(part)
-            verdict = levels and judge_part(family, levels, tolerance)
-            for subject in (subject_of(before) for before, _ in part):
-                if worst := _worst(found.get(subject), verdict):
-                    found[subject] = worst
+            verdict = None if levels is None else judge_part(family, levels, tolerance)
+            if verdict is not None:
+                own = (subject_of(before) for before, _ in part)
+                found |= {one: _worst(verdict, found.get(one)) or verdict for one in own}
     return found
 
 

@@ -163,23 +163,13 @@ def judge_families(levels: Mapping[Family, Levels], tolerance: float) -> list[Ju
     return [test.judgement(len(levels), verdicts[family]) for family, test in tests.items()]
 
 
-def judge_part(family: Family, levels: Levels, tolerance: float) -> Verdict:
-    """
-    Judge some results of a family on their own: those of one test, or a single one.
-
-    Args:
-        family: The family.
-        levels: Their levels.
-        tolerance: A fraction.
-
-    Returns:
-        Slower, can't tell, or the same.
-    """
+def judge_part(family: Family, levels: Levels, tolerance: float) -> Verdict | None:
+    """Judge one test of a family, or one result, on its own; None if nothing is shown."""
     stated, several = STATED[family.drift or family.clock], levels.num_results > 1
     shift = levels.shift if levels.shift > log1p(tolerance) else 0.0
     if shift > (min(_SURELY * stated.part, stated.one) if several else stated.one):
         return Verdict.SLOWER
-    return Verdict.CANT_TELL if shift > stated.part and several else Verdict.SAME
+    return Verdict.CANT_TELL if several and shift > stated.part else None
 
 
 class _Test:

@@ -4,12 +4,14 @@ import pytest
 
 from fakes import runs
 from isthmus.compare.comparison import compare
+from isthmus.compare.families import is_sampled
 from isthmus.compare.judging import Verdict
 from isthmus.compare.machines import differences, identity_of
 from isthmus.compare.subject import subject_of
 from isthmus.errors import UsageError
 from isthmus.report.answers.comparison import comparison_text
 from isthmus.run.model import Result, Run, Status
+from isthmus.run.result import Failure
 
 Edit = Callable[[Result], dict[str, object]]
 
@@ -198,6 +200,52 @@ def test_one_result_eight_times_slower_is_slower_whatever_its_family() -> None:
     assert comparison.count_results(Verdict.SLOWER) == 1
     assert comparison.count(Verdict.SLOWER) == 0
     assert comparison.verdict == Verdict.SLOWER
+
+    text = comparison_text([run, run], [comparison], every=False)
+    assert f"slower; 1 single result slower: {one.test};" in text.replace("\n  ", " ")
+
+
+@pytest.mark.parametrize("median", [0.0, -1.0])
+def test_a_median_that_no_clock_can_give_is_lost_and_named(median: float) -> None:
+    before, after = runs.run(), edited(lambda _: {"median": median})
+    for pair in ((before, after), (after, before)):
+        comparison = compare(*pair)
+        assert comparison.verdict == Verdict.LOST
+        text = comparison_text(pair, [comparison], every=False)
+        assert f"impossible median: {median:g} " in text.partition("\n")[0]
+
+
+def test_wrong_bytes_stand_first_with_their_message() -> None:
+    run = runs.run()
+    one = passed_of(run)[0]
+    failure = Failure(symbol=None, code=None, code_name=None, message="wrong bytes: byte 17 is 3")
+    wrong = waived(one, "").model_copy(
+        update={"status": Status.ERROR, "reason": None, "error": failure}
+    )
+    results = [wrong if result is one else result for result in run.results]
+    later = run.model_copy(update={"results": results})
+    text = comparison_text([run, later], [compare(run, later)], every=False)
+    assert text.startswith(f"{one.test}: wrong bytes: byte 17 is 3\n")
+
+
+def test_two_results_of_one_subject_are_refused_whatever_their_order() -> None:
+    run = runs.run()
+    again = next(one for one in passed_of(run) if is_sampled(one)).model_copy()
+    twice = [*run.results, again]
+    for results in (twice, twice[::-1]):
+        double = run.model_copy(update={"results": results})
+        for pair in ((run, double), (double, run)):
+            with pytest.raises(UsageError, match="has two results of"):
+                compare(*pair)
+
+
+@pytest.mark.parametrize("option", ["num_samples", "runs"])
+def test_an_option_that_chooses_no_tests_excuses_none(option: str) -> None:
+    run = runs.run()
+    left = [result for result in run.results if result.suite != "windows"]
+    options = run.options.model_copy(update={option: 7})
+    later = run.model_copy(update={"results": left, "options": options})
+    assert compare(run, later).verdict == Verdict.LOST
 
 
 def test_nothing_in_common_is_no_verdict() -> None:

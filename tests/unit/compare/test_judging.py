@@ -80,6 +80,20 @@ def test_a_large_change_is_the_same_if_processes_differ_as_much() -> None:
     assert judged(CPU, [0.0, 0.5, 0.1], [0.4, 0.9, 0.3]).verdict == Verdict.SAME
 
 
+def test_repeats_never_say_less_than_a_single_run_would() -> None:
+    pageable = Family(name="pageable", unit="B/s", clock="host", staged=True, drift="staged")
+    quiet = [-0.03, 0.0, 0.03]
+    assert judged(pageable, quiet, [0.64 + one for one in quiet]).verdict == Verdict.SLOWER
+    doubt = judged(pageable, quiet, [0.34 + one for one in quiet])
+    assert (doubt.verdict, doubt.repeats_tell) == (Verdict.CANT_TELL, False)
+
+
+def test_repeats_that_differ_widely_can_t_tell_what_a_loss_is_worth() -> None:
+    pinned = replace(GPU, drift="pinned")
+    doubt = judged(pinned, [0.0, 0.005, -0.005], [0.1, 0.36, 0.62])
+    assert (doubt.verdict, doubt.repeats_tell) == (Verdict.CANT_TELL, True)
+
+
 def test_a_change_is_told_in_the_unit_of_the_family() -> None:
     less = judged(GPU, [0.0, 0.001, 0.002], [0.105, 0.106, 0.107])
     assert less.change == pytest.approx(-0.0997, abs=1e-3)

@@ -83,6 +83,44 @@ def test_a_family_has_its_own_name_and_numbers_of_one_kind() -> None:
     assert len({family.name for family in families}) == len(families)
 
 
+def pinned_from(least: int) -> Callable[[Result], bool]:
+    return lambda result: result.way == "ce" and result.bytes >= least
+
+
+@pytest.mark.parametrize(
+    ("chosen", "times", "verdict"),
+    [
+        (lambda result: "registered" in result.test, 7.5, Verdict.SLOWER),
+        (lambda result: "registered" in result.test, 1.7, Verdict.CANT_TELL),
+        (lambda result: result.test == "alloc_cuda_malloc_host", 7.5, Verdict.SLOWER),
+        (lambda result: result.test == "alloc_cuda_malloc_host", 2.0, Verdict.CANT_TELL),
+        (pinned_from(256 << 20), 7.0, Verdict.SLOWER),
+        (pinned_from(256 << 20), 1.6, Verdict.SLOWER),
+    ],
+)
+def test_a_part_of_a_family_is_judged_though_its_family_is_the_same(
+    chosen: Callable[[Result], bool], times: float, verdict: Verdict
+) -> None:
+    comparison = slower(chosen, times)
+    assert {one.verdict for one in comparison.judgements} == {Verdict.SAME}
+    assert comparison.verdict == verdict
+    apart = comparison.apart(verdict)
+    assert apart
+    assert all(chosen(change.before) for change in apart)
+
+
+def test_a_gpu_at_half_speed_beside_a_good_one_is_no_same() -> None:
+    run = run_of("link/two_h200/run.json")
+    results = [
+        one.model_copy(update={"median": one.median / 2})
+        if one.median and one.axes.get("gpu") == "1"
+        else one
+        for one in run.results
+    ]
+    later = run.model_copy(update={"results": results})
+    assert compare(run, later).verdict in {Verdict.SLOWER, Verdict.CANT_TELL}
+
+
 @pytest.mark.parametrize("suite", ["windows", "alloc", "latency", "host"])
 def test_a_suite_that_is_gone_is_lost(suite: str) -> None:
     run = h100()

@@ -176,7 +176,9 @@ def summary_lines(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> lis
     """Say each comparison's verdict, what was counted, and what would tell."""
     lines = []
     for name, run, comparison in zip(names_of(runs)[1:], runs[1:], comparisons, strict=True):
-        lines += list(dict.fromkeys(c.trouble for c in comparison.changes if c.trouble))[:_MOST_NAMED]
+        lines += list(dict.fromkeys(c.trouble for c in comparison.changes if c.trouble))[
+            :_MOST_NAMED
+        ]
         lines.append(f"{name}: {comparison.verdict}; {_apart(comparison)}{_counts(comparison)}")
         lines += [line for fate in _FATES if (line := _named(comparison, fate))]
         if comparison.verdict == Verdict.CANT_TELL:

@@ -45,7 +45,9 @@ def comparison_json(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> s
             {
                 "after": run.run.id,
                 "verdict": comparison.verdict.value,
-                "false_alarms_at_most": FALSE_ALARMS if _measured(comparison) else None,
+                "false_alarms_at_most": FALSE_ALARMS
+                if all(judgement.measured for judgement in comparison.judgements)
+                else None,
                 **{_key(verdict): comparison.count(verdict) for verdict in _OF_FAMILIES},
                 **{_key(fate): comparison.count_results(fate) for fate in _FATES},
                 "not_judged": comparison.num_not_judged,
@@ -102,10 +104,6 @@ def _result_cases(comparison: Comparison) -> list[Case]:
         Case(test, _OUTCOMES[verdict], f"{verdict}: {counted(num, 'result')}")
         for (test, verdict), num in counts.items()
     ]
-
-
-def _measured(comparison: Comparison) -> bool:
-    return all(judgement.measured for judgement in comparison.judgements)
 
 
 def _key(verdict: Verdict) -> str:
