@@ -63,10 +63,10 @@ class Verdicts:
             return
         check_kind(self.baseline, emulated=emulated)
         if identity_of(self.baseline.machine) != identity and not self.anyway:
-            run, device = self.baseline.run, self.baseline.machine.device
+            own = ", ".join(map(str, identity_of(self.baseline.machine)))
             raise UsageError(
-                f"run {run.id} is of another machine: {device.name}, {device.uuid}, with "
-                f"{self.baseline.machine.host.cpu_model}",
+                f"run {self.baseline.run.id} is of another machine: {own}, "
+                f"and this is {', '.join(map(str, identity))}",
                 hint="--anyway compares them; `isthmus compare` lists what differs",
             )
 
