@@ -238,7 +238,8 @@ def test_a_run_of_another_machine_is_compared_only_if_that_is_wanted_anyway(
     invoke(*ONE)
     before = changed(saved_runs()[-1], tmp_path / "before.json", other_profile)
     outcome = invoke(*ONE, "--compare", before)
-    refused(outcome, "is of another machine: emulated, another, and this is emulated", "--anyway compares them")
+    other = "is of another machine: emulated, another, and this is emulated"
+    refused(outcome, other, "--anyway compares them")
     outcome = invoke(*ONE, "--compare", before, "--anyway", "--tolerance", "99%")
     assert outcome.code == 0, outcome.err
     assert "What differs between the runs" in outcome.out

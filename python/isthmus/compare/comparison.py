@@ -54,7 +54,7 @@ class Change:
 
     @property
     def trouble(self) -> str:
-        """What is wrong with the later result, or the earlier one's number; empty if nothing."""
+        """The later result's error, or the median that no clock gives; empty if there is none."""
         if self.after is not None and self.after.error is not None:
             return f"{self.subject.test}: {self.after.error.message}"
         odd = next((r for r in (self.after, self.before) if r and is_impossible(r)), None)
@@ -88,6 +88,11 @@ class Comparison:
                 return worst
         doubt = self.count_results(Verdict.CANT_TELL) or self.unfinished or not self.judgements
         return Verdict.CANT_TELL if doubt else Verdict.SAME
+
+    @property
+    def repeated(self) -> bool:
+        """Whether repeats have measured the drift of every family."""
+        return all(judgement.measured for judgement in self.judgements)
 
     @property
     def num_not_judged(self) -> int:
@@ -211,19 +216,20 @@ def _by_subject(run: Run, results: Iterable[Result]) -> dict[Subject, Result]:
 
 
 def _parts(grouped: Mapping[Family, Sequence[Pair]], tolerance: float) -> dict[Subject, Verdict]:
-    """Judge, within each family, each test on each GPU and memory, and each single result."""
+    """Judge, within each family, each GPU, each test by GPU and memory, and each single result."""
     found: dict[Subject, Verdict] = {}
     for family, pairs in grouped.items():
         parts: dict[object, list[Pair]] = {}
         for pair in pairs:
-            test, axes = pair[0].test, pair[0].axes
-            parts.setdefault((test, axes.get("gpu"), axes.get("memory")), []).append(pair)
+            gpu, memory = pair[0].axes.get("gpu"), pair[0].axes.get("memory")
+            for place in (gpu, (pair[0].test, gpu, memory)):
+                parts.setdefault(place, []).append(pair)
         for part in [*parts.values(), *([pair] for pair in pairs)]:
             levels = levels_of(part)
             verdict = None if levels is None else judge_part(family, levels, tolerance)
-            if verdict is not None:
-                own = (subject_of(before) for before, _ in part)
-                found |= {one: _worst(verdict, found.get(one)) or verdict for one in own}
+            for subject in (subject_of(before) for before, _ in part if verdict):
+                if verdict and found.get(subject) != Verdict.SLOWER:
+                    found[subject] = verdict
     return found
 
 

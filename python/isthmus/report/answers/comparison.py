@@ -149,7 +149,7 @@ def drift_lines(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> list[
         return []
     found = f"the smallest loss that is found in {POWER * 100:.0f} % of comparisons"
     rate = "0 of 24 pairs of unchanged single runs of GPUs were called slower"
-    if all(judgement.measured for judgement in judgements):
+    if all(comparison.repeated for comparison in comparisons):
         often = f"at most {FALSE_ALARMS * 100:.0f} % of comparisons"
         rate = f"{often} call any family slower though nothing has changed"
     lines = [
@@ -160,7 +160,7 @@ def drift_lines(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> list[
     remarks = []
     if single:
         remarks.append(f"{', '.join(single)} {'has' if len(single) == 1 else 'have'} no repeats")
-    if not all(judgement.measured for judgement in judgements):
+    if not all(comparison.repeated for comparison in comparisons):
         remarks.append(
             "A drift with ? is the most that unchanged single runs have shown, and from there on a "
             "loss isn't called the same: `isthmus bench --repeat 5` measures it"
@@ -176,9 +176,8 @@ def summary_lines(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> lis
     """Say each comparison's verdict, what was counted, and what would tell."""
     lines = []
     for name, run, comparison in zip(names_of(runs)[1:], runs[1:], comparisons, strict=True):
-        lines += list(dict.fromkeys(c.trouble for c in comparison.changes if c.trouble))[
-            :_MOST_NAMED
-        ]
+        troubles = dict.fromkeys(c.trouble for c in comparison.changes if c.trouble)
+        lines += list(troubles)[:_MOST_NAMED]
         lines.append(f"{name}: {comparison.verdict}; {_apart(comparison)}{_counts(comparison)}")
         lines += [line for fate in _FATES if (line := _named(comparison, fate))]
         if comparison.verdict == Verdict.CANT_TELL:
@@ -199,12 +198,11 @@ def _counts(comparison: Comparison) -> str:
 
 
 def _apart(comparison: Comparison) -> str:
-    said = ""
-    for verdict in (Verdict.SLOWER, Verdict.CANT_TELL):
-        if found := comparison.apart(verdict):
-            num = counted(len(found), "single result")
-            said += f"{num} {verdict}: {_tests(found)}; "
-    return said
+    return "".join(
+        f"{counted(len(found), 'single result')} {verdict}: {_tests(found)}; "
+        for verdict in (Verdict.SLOWER, Verdict.CANT_TELL)
+        if (found := comparison.apart(verdict))
+    )
 
 
 def _named(comparison: Comparison, fate: Verdict) -> str:
@@ -230,13 +228,9 @@ def what_would_tell(runs: tuple[Run, Run], comparison: Comparison) -> str:
     if any(one.repeats_tell for one in doubtful):
         ways.append(f"both runs with `isthmus bench --repeat {repeat}`")
     if wild := [one.family.name for one in doubtful if not one.repeats_tell]:
-        ways.append(
-            f"for {', '.join(wild[:_MOST_NAMED])}, which differ as much from run to run: more runs "
-            "of both on the idle machine"
-        )
+        ways.append(f"other runs on the idle machine ({', '.join(wild)}: runs differ so much)")
     if apart := comparison.apart(Verdict.CANT_TELL):
-        test = apart[0].subject.test
-        ways.append(f"both runs of the test alone: `isthmus bench -t {test} --repeat {repeat}`")
+        ways.append(f"both with `isthmus bench -t {apart[0].subject.test} --repeat {repeat}`")
     return ", and ".join(ways) or "two runs of the same tests"
 
 

@@ -45,9 +45,7 @@ def comparison_json(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> s
             {
                 "after": run.run.id,
                 "verdict": comparison.verdict.value,
-                "false_alarms_at_most": FALSE_ALARMS
-                if all(judgement.measured for judgement in comparison.judgements)
-                else None,
+                "false_alarms_at_most": FALSE_ALARMS if comparison.repeated else None,
                 **{_key(verdict): comparison.count(verdict) for verdict in _OF_FAMILIES},
                 **{_key(fate): comparison.count_results(fate) for fate in _FATES},
                 "not_judged": comparison.num_not_judged,
