@@ -5,7 +5,7 @@ from functools import cache
 
 from edits import Choices, edited
 from fuzzing import Finding, fuzz, require, require_readable
-from isthmus.compare.comparison import compare
+from isthmus.compare.comparison import compare, is_impossible
 from isthmus.compare.judging import Verdict
 from isthmus.errors import UsageError
 from isthmus.report.answers.comparison import comparison_text
@@ -52,10 +52,15 @@ def check(data: bytes) -> None:
 
 
 def _compare(before: Run, after: Run) -> None:
-    found = compare(before, after)
+    try:
+        found = compare(before, after)
+    except UsageError as error:
+        require_readable(error)
+        return
     if before is after:
-        same = found.verdict in {Verdict.SAME, Verdict.CANT_TELL}
-        require(same, "a run is slower than itself")
+        require(found.verdict != Verdict.SLOWER, "a run is slower than itself")
+        impossible = any(is_impossible(result) for result in before.results)
+        require(impossible or found.verdict != Verdict.LOST, "a run has lost what it has")
     every_run = [before, after]
     comparison_text(every_run, [found], every=True)
     json.loads(comparison_json(every_run, [found]), parse_constant=_no_constant)

@@ -123,8 +123,11 @@ def _show(run: Run) -> None:
 def _report(before: Run, run: Run) -> None:
     chapters = [history_chapter([run, run], with_pictures=True)]
     if run.machine.emulated == before.machine.emulated:
-        comparison_text([before, run], [compare(before, run)], every=True)
-        chapters.append(comparison_chapter([before, run]))
+        try:
+            comparison_text([before, run], [compare(before, run)], every=True)
+            chapters.append(comparison_chapter([before, run]))
+        except UsageError as error:
+            require_readable(error)
     as_markdown(document_of([run], chapters, with_pictures=False))
     for text in _pictures(run):
         require(not _ENDS_DRAWING.search(text), "drawing it would end the process")
