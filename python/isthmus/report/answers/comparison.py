@@ -12,6 +12,7 @@ from isthmus.report.quantities import percent, quantity
 from isthmus.run.model import Run
 from isthmus.sizes import format_size
 from isthmus.spelling import counted
+from isthmus.suggest import one_line
 
 _ORDER = (
     *(Verdict.LOST, Verdict.SLOWER, Verdict.CANT_TELL, Verdict.FASTER, Verdict.OUT_OF_TIME),
@@ -176,7 +177,7 @@ def summary_lines(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> lis
     """Say each comparison's verdict, what was counted, and what would tell."""
     lines = []
     for name, run, comparison in zip(names_of(runs)[1:], runs[1:], comparisons, strict=True):
-        troubles = dict.fromkeys(c.trouble for c in comparison.changes if c.trouble)
+        troubles = dict.fromkeys(one_line(c.trouble) for c in comparison.changes if c.trouble)
         lines += list(troubles)[:_MOST_NAMED]
         lines.append(f"{name}: {comparison.verdict}; {_apart(comparison)}{_counts(comparison)}")
         lines += [line for fate in _FATES if (line := _named(comparison, fate))]
