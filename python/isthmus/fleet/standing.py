@@ -38,6 +38,8 @@ TOGETHER = Family(name="all families together", unit="s", clock="device")
 _FEWEST_TOGETHER = 3
 # A GPU that isn't like its class has lost more than the tolerance with this certainty.
 _CERTAIN = 0.05
+# What is beyond any drift ever seen in every process needs no more certainty than this.
+_BEYOND_DRIFT = 0.001
 AGAINST_ALONE = f"{AT_ONCE} against one alone"
 """Ends the name of a family whose level is what a GPU loses while the others copy."""
 
@@ -59,6 +61,7 @@ class Standing:
         tail: The probability of such a shift if the GPU lost no more than the tolerance.
         usual: The class's median level.
         tolerated: The probability of a shift of no more than the tolerance, for `TOGETHER`.
+        is_beyond: Whether every process, of two or more, was slower than drift has ever made one.
         slow: Whether it is called slow.
     """
 
@@ -70,6 +73,7 @@ class Standing:
     tail: float
     usual: float
     tolerated: float = 0.0
+    is_beyond: bool = False
     slow: bool = False
 
     @property
@@ -116,6 +120,7 @@ def standings(
     together = {key: tail for key, tail in tails.items() if key[1] == TOGETHER}
     slow = holm({key: tail for key, tail in tails.items() if key not in together})
     slow |= {key for key in holm(together) if found[key].tolerated <= _CERTAIN}
+    slow |= {key for key, one in found.items() if one.is_beyond and one.tail <= _BEYOND_DRIFT}
     ordered: dict[int, list[Standing]] = {}
     for key, standing in found.items():
         ordered.setdefault(key[0], []).append(replace(standing, slow=key in slow))
@@ -210,6 +215,7 @@ class _Spread:
         shift = median(level for _, level in own) - self.centre
         beyond = upper_tail((shift - tolerated) / error, self.freedom)
         together = self.family == TOGETHER
+        most = STATED[self.family.drift or self.family.clock].most
         return Standing(
             family=self.family,
             shift=shift,
@@ -219,6 +225,9 @@ class _Spread:
             tail=upper_tail(shift / error, self.freedom) if together else beyond,
             usual=self.centre,
             tolerated=beyond,
+            is_beyond=len(own) > 1
+            and not together
+            and min(level for _, level in own) - self.centre > max(tolerated, most),
         )
 
 

@@ -446,3 +446,25 @@ def test_a_cost_beyond_all_numbers_can_be_written(cost: float) -> None:
     [odd] = [one for one in found["gpus"] if one["node"] == "n00"]
     assert all(family["relative_cost"] >= 0 for family in odd["families"])
     assert "NaN" not in fleet_prometheus(check_fleet(fleet))
+
+
+@pytest.mark.parametrize("number", [4, 16])
+def test_what_is_beyond_any_drift_in_every_run_is_slow_however_noisy_its_family(
+    number: int,
+) -> None:
+    fleet = fleet_of([replace(node, runs=3) for node in equal_nodes(number)])
+    staged = next(family for family in fleet.families.values() if family.clock == "host")
+    gpu = fleet.gpus["n03", "GPU-n03"]
+    gpu.costs = [
+        {
+            subject: tuple(
+                cost and cost + (1.1 if fleet.families[subject] == staged else 0.0)
+                for cost in costs
+            )
+            for subject, costs in run.items()
+        }
+        for run in gpu.costs
+    ]
+    (bad,) = check_fleet(fleet).bad
+    assert (bad.node, bad.verdict) == ("n03", Verdict.SLOW)
+    assert "in 3 of 3 processes" in bad.findings[0]
