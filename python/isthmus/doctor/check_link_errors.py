@@ -9,9 +9,6 @@ from isthmus.doctor.facts import Gpu
 from isthmus.run.machine import LinkErrors
 from isthmus.spelling import counted
 
-# From this number on, DCGM's health watch warns. It counts over a minute; the doctor's load takes
-# a second. Source: NVIDIA DCGM 4, dcgmlib/dcgm_errors.h and its health tests.
-_MAX_REPLAYS_A_MINUTE = 8
 _WHAT_TO_DO = (
     "reseat the card and its riser or cable, try another slot, check retimers, or set the slot "
     "to a lower generation in the firmware's settings"
@@ -53,7 +50,7 @@ def judge_link_errors(gpu: Gpu) -> ErrorVerdict:
         finding = "replays and AER errors not shown by this driver or virtual machine"
     if new is not None and new.in_words:
         finding += f" ({new.in_words} while the link was read)"
-    if _many_are_new(new):
+    if new is not None and new.are_many:
         return ErrorVerdict(status=Status.PROBLEM, finding=finding, advice=_GROWING)
     if errors.fatal or errors.nonfatal:
         status = Status.PROBLEM if errors.fatal or _lost(new) else Status.NOTE
@@ -71,12 +68,6 @@ def link_error_facts(gpu: Gpu) -> dict[str, JsonValue]:
         "aer": {end: asdict(counts) for end, counts in gpu.link_errors.aer.items()},
         "new_errors": None if new is None else new.model_dump(),
     }
-
-
-def _many_are_new(new: LinkErrors | None) -> bool:
-    if new is None:
-        return False
-    return any((count or 0) > _MAX_REPLAYS_A_MINUTE for count in (new.replays, new.correctable))
 
 
 def _lost(new: LinkErrors | None) -> bool:

@@ -52,12 +52,12 @@ def seen_here(machine: Machine) -> dict[str, str]:
 
 
 def broken_here(machine: Machine) -> set[str]:
-    """Give what is bad about the link however usual it is; replays only if they come again."""
+    """Give what is bad about the link however usual it is; replays only if they are many and come again."""
     errors = machine.link_errors
     found = {
         "link": machine.link.read_under_load and _link(machine),
         "link errors": errors and (errors.nonfatal or errors.fatal),
-        "replays": errors and errors.replays,
+        "replays": errors and errors.are_many,
     }
     return {part for part, holds in found.items() if holds}
 

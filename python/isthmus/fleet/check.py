@@ -23,7 +23,7 @@ from isthmus.suggest import one_line
 _MOST_FAMILIES = 3
 # Of the expected rate of a link: less isn't reached by any healthy one.
 _FAR_BELOW = 0.7
-_WRONG_BYTES = re.compile("verification failed|arrived")
+_WRONG_BYTES = re.compile("verification failed|wrong bytes|arrived")
 _UNREACHED = "can't reach the memory"
 # Of different pairs or shares, more slow ones than this part are so by design.
 _MOST_ODD = 1 / 4
@@ -31,6 +31,7 @@ _BROKEN = {
     "link": "the link is below its maximum under load",
     "link errors": "the link has errors again and again",
 }
+_TAKE_OUT = "; take the GPU out of use: see Xid and ECC lines of dmesg, and isthmus doctor"
 _BY_EYE = "what differs isn't in its facts: look for what shares its host, switch or power"
 
 
@@ -126,6 +127,7 @@ class _ClassView:
         self._half = len(one.gpus) / 2
         self._errors = Counter(failed for gpu in one.gpus for failed in gpu.errors)
         self._waived = Counter(test for gpu in one.gpus for test in gpu.waived)
+        self._passed = Counter(test for gpu in one.gpus for test in gpu.passed)
         self._short = Counter(value.test for gpu in one.gpus for value in gpu.short)
 
     def patient(self, gpu: Gpu, stands: Sequence[Standing]) -> Patient:
@@ -190,21 +192,25 @@ class _ClassView:
         ]
 
     def _failures(self, gpu: Gpu) -> list[str]:
-        """Give errors that most of the class don't have, wrong bytes, and a pair's lost access."""
-        own = [
-            failed
-            for failed in gpu.errors
-            if self._errors[failed] <= max(1.0, self._half) or _WRONG_BYTES.search(failed[1])
-        ]
-        by_message: dict[str, list[str]] = {}
-        for test, message in own:
-            by_message.setdefault(message, []).append(test)
+        """Give errors that most of the class don't have, absolute ones, and a pair's lost access."""
         lost = [line for line in self._waived_alone(gpu) if gpu.place and _UNREACHED in line]
-        return lost + [
-            f"{counted(len(tests), 'test')} failed ({tests[0]}{', ...' if tests[1:] else ''}): "
-            f"{one_line(message)}"
-            for message, tests in by_message.items()
-        ]
+        return lost + _failed(gpu, [one for one in gpu.errors if not self._is_usual(gpu, one)])
+
+    def _is_usual(self, gpu: Gpu, failed: tuple[str, str]) -> bool:
+        """Whether most of the class have an error, and it needn't be the GPU's own fault."""
+        absolute = failed in gpu.fatal or _WRONG_BYTES.search(failed[1])
+        return not absolute and self._errors[failed] > max(1.0, self._half)
+
+    def _lost(self, gpu: Gpu) -> list[str]:
+        """Give what most of the class measured and this GPU didn't try."""
+        if not gpu.tried:
+            return ["its runs are empty: nothing was measured"]
+        fewest = max(self._half, FEWEST - 1)
+        usual = {test for test, number in self._passed.items() if number > fewest}
+        lost = sorted(usual - gpu.tried)
+        which = f"{lost[0]}{', ...' if lost[1:] else ''}" if lost else ""
+        number = counted(len(lost), "test")
+        return [f"lost: {number} that most of its class have ({which})"] if lost else []
 
     def _absolute(self, gpu: Gpu) -> list[str]:
         """Give what is bad however usual it is: a broken link, and rates far below the expected."""
@@ -223,6 +229,8 @@ class _ClassView:
         if self._class.is_mixed and len(self._class.gpus) >= FEWEST:
             return "more than one kind, and four equal nodes are needed to tell which is which"
         number = counted(len(self._class.gpus), NOUNS[len(gpu.place)])
+        if len(self._class.gpus) >= FEWEST:
+            return f"{number} of its class, but too few of them measured the same"
         return f"{number} of its class, and {FEWEST} are needed"
 
     def _doubts(self, gpu: Gpu) -> list[str]:
@@ -242,17 +250,37 @@ class _ClassView:
             clock = [f"its clock is {ahead.total_seconds():.0f} s or more ahead of this machine's"]
         if self._fleet.expects(gpu) and any(gpu.costs) and not gpu.ratios:
             lines.append("nothing was measured that --expect has a value for")
-        return lines + clock + self._waived_alone(gpu)
+        usual = _failed(gpu, [one for one in gpu.errors if self._is_usual(gpu, one)])
+        usual = [f"as in most of its class, {line}" for line in usual]
+        return lines + clock + self._lost(gpu) + usual + self._waived_alone(gpu)
 
     def _waived_alone(self, gpu: Gpu) -> list[str]:
         waived: dict[str, str] = {}
         for test, reason in gpu.waived.items():
-            if len(self._class.gpus) > 1 and self._waived[test] <= self._half:
+            if self._passed[test] > self._waived[test]:
                 waived.setdefault(reason, test)
         return [
             f"waived here and not in most of its class: {test}: {one_line(reason)}"
             for reason, test in waived.items()
         ]
+
+
+def _failed(gpu: Gpu, errors: Sequence[tuple[str, str]]) -> list[str]:
+    """Say what failed, in how many runs, and what to do about it."""
+    by_message: dict[str, list[tuple[str, str]]] = {}
+    for failed in errors:
+        by_message.setdefault(failed[1], []).append(failed)
+    lines = []
+    for message, own in by_message.items():
+        number = len(set().union(*(gpu.errors[one] for one in own)))
+        runs = f", in {number} of {len(gpu.costs)} runs" if len(gpu.costs) > 1 else ""
+        absolute = own[0] in gpu.fatal or _WRONG_BYTES.search(message)
+        which = f"{own[0][0]}{', ...' if own[1:] else ''}"
+        lines.append(
+            f"{counted(len(own), 'test')} failed ({which}){runs}: {one_line(message)}"
+            + (_TAKE_OUT if absolute else "")
+        )
+    return lines
 
 
 def _certain(standing: Standing, causes: Sequence[Cause]) -> bool:

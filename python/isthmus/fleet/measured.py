@@ -16,7 +16,7 @@ from isthmus.compare.levels import Costs, costs_of
 from isthmus.compare.machines import facts_of
 from isthmus.compare.subject import Subject, subject_of
 from isthmus.doctor.check import Check, Diagnosis
-from isthmus.errors import Error, UsageError
+from isthmus.errors import CODES_THAT_END_A_CONTEXT, Error, UsageError
 from isthmus.expected.judging import Judgement, judge, judgement_of
 from isthmus.expected.shortfall import broken_here
 from isthmus.expected.values import GpuValues, Value
@@ -53,9 +53,11 @@ class Gpu:
         machine: The machine, by the latest run.
         facts: The same in words, by `facts_of`.
         costs: For each run, the costs of what is judged.
-        errors: How many results of a test ended in an error, by test and message.
+        errors: In which runs results of a test ended in an error, by test and message.
+        fatal: Those of them after which a GPU does nothing more.
         waived: The reason for which a test was waived and gave no other result, by test.
         passed: The tests that gave results.
+        tried: The tests that were measured, or should have been.
         ratios: Measured over expected values, by the place of their run.
         broken: In how many runs the link was broken, by `broken_here`.
         times: When each run began and ended.
@@ -71,9 +73,11 @@ class Gpu:
     machine: Machine
     facts: Mapping[str, str]
     costs: list[Mapping[Subject, Costs]] = field(default_factory=list)
-    errors: dict[tuple[str, str], int] = field(default_factory=dict)
+    errors: dict[tuple[str, str], set[int]] = field(default_factory=dict)
+    fatal: set[tuple[str, str]] = field(default_factory=set)
     waived: dict[str, str] = field(default_factory=dict)
     passed: set[str] = field(default_factory=set)
+    tried: set[str] = field(default_factory=set)
     ratios: dict[Value, dict[int, float]] = field(default_factory=dict)
     broken: Counter[str] = field(default_factory=Counter)
     times: list[tuple[datetime, datetime]] = field(default_factory=list)
@@ -217,9 +221,12 @@ class Fleet:
     def _add_results(self, gpu: Gpu, run: Run) -> None:
         costs: dict[Subject, Costs] = {}
         for result in run.results:
+            gpu.tried.add(result.test)
             if result.status == Status.ERROR and result.error is not None:
                 failed = (result.test, result.error.message)
-                gpu.errors[failed] = gpu.errors.get(failed, 0) + 1
+                gpu.errors.setdefault(failed, set()).add(len(gpu.costs))
+                if result.error.code in CODES_THAT_END_A_CONTEXT and result.error.symbol:
+                    gpu.fatal.add(failed)
             elif result.status == Status.PASSED:
                 # Single points of a test are waived by chance, such as for lack of memory.
                 gpu.passed.add(result.test)

@@ -55,6 +55,9 @@ class Link(Record):
         return True if True in below else None if None in below else False
 
 
+_MOST_ERRORS = 8
+
+
 class LinkErrors(Record):
     """
     Errors on the PCIe link. `null`: this driver, kernel or virtual machine doesn't count them.
@@ -70,6 +73,13 @@ class LinkErrors(Record):
     """Errors that cost a transaction."""
     fatal: Integer | None
     """Errors that made the link unreliable."""
+
+    @property
+    def are_many(self) -> bool:
+        """Whether so many packets were sent again that it is no chance: more than eight."""
+        # From this number on, DCGM's health watch warns. It counts over a minute.
+        # Source: NVIDIA DCGM 4, dcgmlib/dcgm_errors.h and its health tests.
+        return any((count or 0) > _MOST_ERRORS for count in (self.replays, self.correctable))
 
     @property
     def in_words(self) -> str:

@@ -168,7 +168,7 @@ def test_an_idle_link_below_its_maximum_is_not_bad() -> None:
 
 
 def test_packets_that_are_sent_again_run_after_run_are_bad_and_once_they_are_chance() -> None:
-    errors = LinkErrors(replays=7, correctable=None, nonfatal=None, fatal=None)
+    errors = LinkErrors(replays=9, correctable=None, nonfatal=None, fatal=None)
 
     def with_replays(runs: int) -> Health:
         fleet = Fleet()
@@ -313,14 +313,17 @@ def test_an_attempt_that_failed_beside_good_runs_is_a_doubt() -> None:
     assert "1 attempt left no run: worker lost" in one(health, "n01").findings[0]
 
 
-def failing(fleet: Fleet, node: str, message: str = "no such kernel") -> None:
+def failing(
+    fleet: Fleet, node: str, message: str = "no such kernel", failure: Failure | None = None
+) -> None:
     for run in Made(name=node, runs=1).left(random.Random(1)):  # noqa: S311 - no secret
         first = run.results[0]
         failed = first.model_copy(
             update={
                 "status": ResultStatus.ERROR,
                 "median": None,
-                "error": Failure(symbol=None, code=None, code_name=None, message=message),
+                "error": failure
+                or Failure(symbol=None, code=None, code_name=None, message=message),
             }
         )
         fleet.add(node, run.model_copy(update={"results": [failed, *run.results[1:]]}))
@@ -448,7 +451,7 @@ def test_a_cost_beyond_all_numbers_can_be_written(cost: float) -> None:
     assert "NaN" not in fleet_prometheus(check_fleet(fleet))
 
 
-@pytest.mark.parametrize("number", [4, 16])
+@pytest.mark.parametrize("number", [8, 16])
 def test_what_is_beyond_any_drift_in_every_run_is_slow_however_noisy_its_family(
     number: int,
 ) -> None:
@@ -468,3 +471,53 @@ def test_what_is_beyond_any_drift_in_every_run_is_slow_however_noisy_its_family(
     (bad,) = check_fleet(fleet).bad
     assert (bad.node, bad.verdict) == ("n03", Verdict.SLOW)
     assert "in 3 of 3 processes" in bad.findings[0]
+
+
+def test_a_fatal_error_of_the_driver_is_wrong_even_if_all_nodes_have_it() -> None:
+    fleet = fleet_of(equal_nodes(6))
+    failed = Failure(
+        symbol="cuMemcpyHtoDAsync",
+        code=214,
+        code_name="CUDA_ERROR_ECC_UNCORRECTABLE",
+        message="cuMemcpyHtoDAsync: CUDA_ERROR_ECC_UNCORRECTABLE",
+    )
+    for node in range(6):
+        failing(fleet, f"n{node:02}", failed.message, failed)
+    health = check_fleet(fleet)
+    assert {patient.verdict for patient in health.patients} == {Verdict.WRONG}
+    (finding,) = health.patients[0].findings
+    assert ", in 1 of 3 runs: cuMemcpyHtoDAsync" in finding
+    assert finding.endswith(
+        "take the GPU out of use: see Xid and ECC lines of dmesg, and isthmus doctor"
+    )
+
+
+def test_errors_of_any_kind_in_most_of_a_class_are_a_doubt_about_each() -> None:
+    fleet = fleet_of(equal_nodes(6))
+    for node in range(4):
+        failing(fleet, f"n{node:02}")
+    health = check_fleet(fleet)
+    assert (health.count(Verdict.DOUBTFUL), health.count(Verdict.OK)) == (4, 2)
+    assert one(health, "n00").findings[0].startswith("as in most of its class, 1 test failed")
+
+
+def test_a_gpu_that_lacks_a_test_or_all_results_of_its_class_is_doubtful() -> None:
+    fleet = fleet_of(equal_nodes(6))
+    (run,) = Made(name="less", runs=1).left(random.Random(1))  # noqa: S311 - no secret
+    missing = run.results[0].test
+    less = [result for result in run.results if result.test != missing]
+    fleet.add("less", run.model_copy(update={"results": less}))
+    (run,) = Made(name="empty", runs=1).left(random.Random(1))  # noqa: S311 - no secret
+    fleet.add("empty", run.model_copy(update={"results": []}))
+    health = check_fleet(fleet)
+    assert one(health, "less").findings == (
+        f"lost: 1 test that most of its class have ({missing})",
+    )
+    assert one(health, "empty").findings[0] == "its runs are empty: nothing was measured"
+
+
+def test_control_characters_of_a_node_name_are_no_escape_in_prometheus() -> None:
+    text = fleet_prometheus(check_fleet(fleet_of([Made(name="host\x1b[31m")])))
+    assert text.isprintable() or all(line.isprintable() for line in text.splitlines())
+    assert 'node="host\ufffd[31m"' in text
+    assert "\\u" not in text

@@ -113,6 +113,7 @@ def _label_text(labels: Mapping[str, str]) -> str:
 
 
 def _escaped(value: str) -> str:
+    value = "".join(one if one.isprintable() or one == "\n" else "\ufffd" for one in value)
     return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 
