@@ -52,7 +52,7 @@ def seen_here(machine: Machine) -> dict[str, str]:
 
 
 def broken_here(machine: Machine) -> set[str]:
-    """Give what is bad about the link however usual it is; replays only if they are many and come again."""
+    """Give what is bad about the link however usual; replays if they are many, again and again."""
     errors = machine.link_errors
     found = {
         "link": machine.link.read_under_load and _link(machine),

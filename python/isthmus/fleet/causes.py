@@ -109,14 +109,19 @@ class Causes:
         found |= {cause.part: cause for cause in self._seen(gpu)}
         return sorted(found.values(), key=lambda cause: (not cause.shown, _place(cause.part)))
 
+    def usual_of(self, gpu: Gpu) -> list[Cause]:
+        """List what its run shows, though most of the class show the same."""
+        seen = seen_here(gpu.machine).items()
+        return [Cause(part=part, text=text, shown=True) for part, text in seen]
+
     def _seen(self, gpu: Gpu) -> list[Cause]:
         """What its run shows, unless most of the class show the same."""
         half = len(self._class.gpus) / 2
         alone = len(self._class.gpus) == 1
         return [
-            Cause(part=part, text=text, shown=True)
-            for part, text in seen_here(gpu.machine).items()
-            if alone or part in gpu.faults or self._usual_parts[part] <= half
+            cause
+            for cause in self.usual_of(gpu)
+            if alone or cause.part in gpu.faults or self._usual_parts[cause.part] <= half
         ]
 
     def _diagnosed(self, gpu: Gpu) -> list[Cause]:

@@ -53,7 +53,7 @@ def check_fleet(
     classes = classes_of(gpus)
     stands = standings([one.gpus for one in classes], fleet.families, tolerance)
     patients = _dead(fleet, expected)
-    notes = []
+    notes = fleet.not_judged
     for one in classes:
         slow = [gpu for gpu in one.gpus if any(own.slow for own in stands.get(id(gpu), ()))]
         if one.is_mixed and len(slow) > _MOST_ODD * len(one.gpus):
@@ -141,13 +141,14 @@ class _ClassView:
         certain = [one for one in slow if _certain(one, causes)]
         unsure = [one for one in slow if one not in certain]
         broken = self._absolute(gpu)
+        causes = causes or (self._causes.usual_of(gpu) if broken else [])
         failures = self._failures(gpu)
         unlike = [f"unlike its class: {one.part}" for one in causes if one.shown and not gpu.place]
         found = {
             Verdict.WRONG: failures,
             Verdict.SLOW: [*_slow(certain, unsure), *broken],
             Verdict.DOUBTFUL: [
-                *([] if certain or broken else [*_unsure(unsure), *unlike]),
+                *([] if certain or broken else [*_unsure(unsure), *unlike, *_behind(gpu, stands)]),
                 *self._doubts(gpu),
             ],
             Verdict.UNJUDGED: []
@@ -192,7 +193,7 @@ class _ClassView:
         ]
 
     def _failures(self, gpu: Gpu) -> list[str]:
-        """Give errors that most of the class don't have, absolute ones, and a pair's lost access."""
+        """Give absolute errors, those that most of the class don't have, and lost access."""
         lost = [line for line in self._waived_alone(gpu) if gpu.place and _UNREACHED in line]
         return lost + _failed(gpu, [one for one in gpu.errors if not self._is_usual(gpu, one)])
 
@@ -238,8 +239,10 @@ class _ClassView:
             return [line for line in self._waived_alone(gpu) if _UNREACHED not in line]
         attempts = self._fleet.attempts.get(gpu.node, ())
         lost = Counter(f"{one.outcome}: {one.reason}" for one in attempts)
-        lost.update(self._fleet.lost.get(gpu.node, ()))
         lines = [f"{counted(number, 'attempt')} left no run: {why}" for why, number in lost.items()]
+        lines += [
+            f"of its node, one file is lost: {why}" for why in self._fleet.lost.get(gpu.node, ())
+        ]
         if gpu.claims:
             claims = " and ".join(sorted({gpu.node, *gpu.claims}))
             lines.append(f"one GPU was measured as {claims} at the same time")
@@ -305,6 +308,17 @@ def _unsure(stands: Sequence[Standing]) -> list[str]:
         f"{_sentence(one)}; it may be a disturbed moment: measure again, with --repeat 3"
         for one in stands[:1]
     ]
+
+
+def _behind(gpu: Gpu, stands: Sequence[Standing]) -> list[str]:
+    """Say of the worst family in which its class is divided in two that this GPU is slower."""
+    worst = max(stands, key=lambda one: one.behind, default=None)
+    # Pairs may be joined in two ways.
+    if worst is None or not worst.behind or gpu.place:
+        return []
+    amount = _amount(worst.family, worst.behind)
+    line = f"{worst.family.name}: {amount} than the faster group of its class, which is divided "
+    return [f"{line}in two: see --expect, and what sets the groups apart"]
 
 
 def _sentence(standing: Standing) -> str:

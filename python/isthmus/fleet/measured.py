@@ -29,6 +29,7 @@ from isthmus.run.machine import Machine
 from isthmus.run.model import Run
 from isthmus.run.record import first_fault
 from isthmus.run.result import Result, Status
+from isthmus.spelling import counted
 
 _MAX_BYTES = 16 << 20
 # exp() of more overflows.
@@ -139,6 +140,7 @@ class Fleet:
         unread: Why files can't be read.
         lost: Why runs can't be read, by their node.
         num_runs: How many runs were read.
+        num_unjudged: How many numbers are in no family that is judged, by suite.
     """
 
     own: GpuValues | None = None
@@ -151,6 +153,7 @@ class Fleet:
     unread: list[str] = field(default_factory=list)
     lost: dict[str, list[str]] = field(default_factory=dict)
     num_runs: int = 0
+    num_unjudged: Counter[str] = field(default_factory=Counter)
     _beside: dict[str, dict[Key, Gpu]] = field(default_factory=dict)
     _known: dict[tuple[object, ...], tuple[Subject, Family] | None] = field(default_factory=dict)
 
@@ -159,6 +162,14 @@ class Fleet:
         """Every node that was measured, or that somebody tried to measure or has diagnosed."""
         measured = {node for node, _ in self.gpus}
         return measured | self.attempts.keys() | self.lost.keys() | self.checks.keys()
+
+    @property
+    def not_judged(self) -> list[str]:
+        """Say how many results are in no family, in a line; none if all are in one."""
+        suites = sorted(self.num_unjudged)
+        number = counted(self.num_unjudged.total(), "result")
+        line = f"not judged: {number} of {counted(len(suites), 'suite')} ({', '.join(suites)})"
+        return [f"{line}: isthmus compare judges them"] if suites else []
 
     def add(self, node: str | None, run: Run) -> None:
         """
@@ -235,6 +246,8 @@ class Fleet:
                 gpu.waived[result.test] = result.reason or ""
             found = costs_of(result)
             judged = self._judged_as(result, emulated=run.machine.emulated) if found else None
+            if found and judged is None:
+                self.num_unjudged[result.suite] += 1
             if found and judged:
                 subject, self.families[subject] = judged
                 costs[subject] = found

@@ -40,6 +40,9 @@ _FEWEST_TOGETHER = 3
 _CERTAIN = 0.05
 # What is beyond any drift ever seen in every process needs no more certainty than this.
 _BEYOND_DRIFT = 0.001
+_FAR_BEYOND, _FEWEST_BEYOND = 1.5, 3
+# Both groups of a class that is divided in two have so many GPUs, and this part of them.
+_FEWEST_OF_GROUP, _LEAST_OF_GROUP = 3, 1 / 4
 AGAINST_ALONE = f"{AT_ONCE} against one alone"
 """Ends the name of a family whose level is what a GPU loses while the others copy."""
 
@@ -61,7 +64,8 @@ class Standing:
         tail: The probability of such a shift if the GPU lost no more than the tolerance.
         usual: The class's median level.
         tolerated: The probability of a shift of no more than the tolerance, for `TOGETHER`.
-        is_beyond: Whether every process, of two or more, was slower than drift has ever made one.
+        behind: How much slower than the faster group it is, where a class is divided in two; or 0.
+        is_beyond: Whether each of three or more processes was far slower than drift ever made one.
         slow: Whether it is called slow.
     """
 
@@ -74,6 +78,7 @@ class Standing:
     usual: float
     tolerated: float = 0.0
     is_beyond: bool = False
+    behind: float = 0.0
     slow: bool = False
 
     @property
@@ -111,8 +116,10 @@ def standings(
             spread = _spread(family, by_gpu)
             if spread is not None:
                 spreads.append(spread)
+                slower, gap = _slower_group(family, by_gpu, tolerance)
                 for index, standing in spread.standings(by_gpu, tolerance).items():
-                    found[id(gpus[index]), family] = standing
+                    behind = gap if index in slower else 0.0
+                    found[id(gpus[index]), family] = replace(standing, behind=behind)
         for index, standing in _together(spreads, levels, tolerance).items():
             found[id(gpus[index]), TOGETHER] = standing
     # Half of the false alarms are allowed to the families, and half to all of them together.
@@ -225,9 +232,9 @@ class _Spread:
             tail=upper_tail(shift / error, self.freedom) if together else beyond,
             usual=self.centre,
             tolerated=beyond,
-            is_beyond=len(own) > 1
+            is_beyond=len(own) >= _FEWEST_BEYOND
             and not together
-            and min(level for _, level in own) - self.centre > max(tolerated, most),
+            and min(level for _, level in own) - self.centre > max(tolerated, _FAR_BEYOND * most),
         )
 
 
@@ -255,6 +262,22 @@ def _spread(
         deviation=sqrt(squared),
         freedom=min(_STATED_FREEDOM + freedom, _MOST_FREEDOM),
     )
+
+
+def _slower_group(
+    family: Family, levels: Mapping[int, Levels], tolerance: float
+) -> tuple[set[int], float]:
+    """Give the slower GPUs of a class that is divided in two, and by how much: none if it isn't."""
+    middles = {index: median(level for _, level in own) for index, own in levels.items()}
+    ordered = sorted(middles, key=lambda index: middles[index])
+    values = [middles[index] for index in ordered]
+    least = max(_FEWEST_OF_GROUP, int(_LEAST_OF_GROUP * len(values)))
+    least_gap = max(log1p(tolerance), STATED[family.drift or family.clock].usual)
+    for at in range(least, len(values) - least + 1):
+        widest = max(values[at - 1] - values[0], values[-1] - values[at])
+        if values[at] - values[at - 1] > max(least_gap, widest):
+            return set(ordered[at:]), median(values[at:]) - median(values[:at])
+    return set(), 0.0
 
 
 def _together(

@@ -521,3 +521,37 @@ def test_control_characters_of_a_node_name_are_no_escape_in_prometheus() -> None
     assert text.isprintable() or all(line.isprintable() for line in text.splitlines())
     assert 'node="host\ufffd[31m"' in text
     assert "\\u" not in text
+
+
+@pytest.mark.parametrize("slow", [7, 8, 9])
+def test_the_slower_part_of_a_class_that_is_divided_in_two_is_doubtful(slow: int) -> None:
+    made = equal_nodes(16)
+    halves = [replace(node, slower=1.35) for node in made[:slow]] + made[slow:]
+    health = check_fleet(fleet_of(halves))
+    odd = {patient.node for patient in health.patients if patient.verdict != Verdict.OK}
+    assert odd == {node.name for node in made[:slow]}
+    assert any("the faster group of its class" in f for f in one(health, "n00").findings)
+
+
+def test_an_absolute_fact_keeps_its_cause_though_the_whole_class_has_it() -> None:
+    never = (("host", (("transparent_huge_pages", "never"),)),)
+    slow = [replace(node, slower=9.0, changed=never) for node in equal_nodes(8)]
+    health = check_fleet(fleet_of(slow))
+    assert len(health.bad) == 8
+    assert {patient.causes[0].part for patient in health.bad} == {"huge pages"}
+
+
+def test_results_that_no_family_has_are_counted_as_not_judged() -> None:
+    health = check_fleet(fleet_of(equal_nodes(4)))
+    assert any(note.startswith("not judged: ") and " suites (" in note for note in health.notes)
+
+
+def test_a_dead_node_is_no_gpu_in_the_counts() -> None:
+    text = fleet_text(check_fleet(fleet_of(equal_nodes(4)), expected=["gone"]))
+    assert text.startswith("1 of 4 GPUs and 1 dead node is bad: 1 dead")
+
+
+@pytest.mark.parametrize(("count", "many"), [(8, False), (9, True)])
+def test_more_than_eight_errors_of_the_link_are_many(count: int, many: bool) -> None:
+    errors = LinkErrors(replays=count, correctable=None, nonfatal=None, fatal=None)
+    assert errors.are_many == many

@@ -55,8 +55,9 @@ def is_told(patient: Patient) -> bool:
 
 def subjects(patients: Sequence[Patient]) -> str:
     """Count what is judged: "16 GPUs", "16 GPUs, 28 pairs and 8 shares"."""
-    counts = Counter(NOUNS[len(patient.place)] for patient in patients)
-    return listed([counted(counts[noun], noun) for noun in NOUNS if counts[noun]])
+    dead = Verdict.DEAD
+    counts = Counter("dead node" if p.verdict == dead else NOUNS[len(p.place)] for p in patients)
+    return listed([counted(counts[noun], noun) for noun in (*NOUNS, "dead node") if counts[noun]])
 
 
 def headline(health: Health) -> str:
