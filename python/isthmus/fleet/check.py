@@ -143,7 +143,9 @@ class _ClassView:
         broken = self._absolute(gpu)
         causes = causes or (self._causes.usual_of(gpu) if broken else [])
         failures = self._failures(gpu)
-        unlike = [f"unlike its class: {one.part}" for one in causes if one.shown and not gpu.place]
+        # A few packets that are sent again are chance: see `LinkErrors.are_many`.
+        told = [one for one in causes if one.part != "link errors" or gpu.broken]
+        unlike = [f"unlike its class: {one.part}" for one in told if one.shown and not gpu.place]
         found = {
             Verdict.WRONG: failures,
             Verdict.SLOW: [*_slow(certain, unsure), *broken],

@@ -555,3 +555,13 @@ def test_a_dead_node_is_no_gpu_in_the_counts() -> None:
 def test_more_than_eight_errors_of_the_link_are_many(count: int, many: bool) -> None:
     errors = LinkErrors(replays=count, correctable=None, nonfatal=None, fatal=None)
     assert errors.are_many == many
+
+
+@pytest.mark.parametrize(("count", "verdict"), [(1, Verdict.OK), (9, Verdict.DOUBTFUL)])
+def test_a_few_packets_that_are_sent_again_are_no_doubt(count: int, verdict: Verdict) -> None:
+    errors = LinkErrors(replays=count, correctable=None, nonfatal=None, fatal=None)
+    fleet = fleet_of(equal_nodes(6))
+    (run,) = Made(name="odd", runs=1).left(random.Random(1))  # noqa: S311 - no secret
+    machine = run.machine.model_copy(update={"link_errors": errors})
+    fleet.add("odd", run.model_copy(update={"machine": machine}))
+    assert one(check_fleet(fleet), "odd").verdict == verdict
