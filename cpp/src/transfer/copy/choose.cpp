@@ -31,7 +31,7 @@ bool is_staged_now(const Task& task, const Request& request) {
 // Other paths carry such memory through BounceMemory, by one thread.
 constexpr std::size_t kMinStagedFileBytes = std::size_t{1} << 20U;
 
-// The driver reads so many bytes at once. Before it reads more, it waits for the stream.
+// The driver reads so many bytes at once. Before it reads more, it may wait for the stream.
 // Source: CUDA Driver API, "API synchronization behavior".
 constexpr std::size_t kMaxReadAtOnceBytes = std::size_t{64} << 10U;
 
