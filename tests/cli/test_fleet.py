@@ -139,8 +139,12 @@ def test_values_of_ones_own_are_written_by_one_command_and_are_a_gate(
     [
         ("nothing", "can't read nothing: No such file or directory"),
         ("H100", "the values are for H100, and no GPU is one: there is Test GPU"),
-        ("hosts", "hosts has no expected values: not TOML"),
-        ("empty", "empty has no expected values: gpu: Field required"),
+        ("hosts", "hosts isn't a file of expected values: not TOML"),
+        ("empty", "empty isn't a file of expected values: gpu: Field required"),
+        ("", "can't read '': No such file or directory"),
+        ("deep", "deep isn't a file of expected values: not TOML: its brackets are nested"),
+        ("typo", "typo: no test is named 'window_wriet'\nhint: did you mean window_write"),
+        ("metric", "metric: window_write has no 'bandwidth' in B/s\nhint: it has fenced in s"),
     ],
 )
 def test_values_that_cannot_be_a_gate_are_refused(
@@ -150,6 +154,10 @@ def test_values_that_cannot_be_a_gate_are_refused(
     write_fleet(tmp_path / "fleet", equal_nodes(1))
     (tmp_path / "hosts").write_text("n00\n")
     (tmp_path / "empty").write_text("")
+    (tmp_path / "deep").write_text(f"a = {'[' * 20_000}")
+    for test, file in (("window_wriet", "typo"), ("window_write", "metric")):
+        value = f'[[value]]\ntest = "{test}"\ntypical = 55e9\nsource = "me"\n'
+        (tmp_path / file).write_text(f'gpu = "Ours"\nmatches = ["Test"]\n{value}')
     outcome = invoke("fleet", "check", "fleet", "--expect", given)
     assert (outcome.code, outcome.out) == (2, "")
     assert said in outcome.err

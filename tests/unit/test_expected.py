@@ -206,3 +206,45 @@ def test_the_table_shows_ratio_and_source_and_a_healthy_machine_no_reasons() -> 
     assert "[1] published: nvbandwidth v0.10.0" in text
     assert "usually" not in text
     assert "nothing that has an expected value" in expectation_text(run, [])
+
+
+def site(value: str, matches: str = '["Ours"]') -> str:
+    """A site's file of one value, with these lines in place of the usual ones."""
+    lines = {"test": '"host_to_device_memcpy_ce"', "typical": "55e9", "source": '"me"'}
+    lines |= dict(line.split(" = ", 1) for line in value.split("; ") if value)
+    written = "\n".join(f"{name} = {text}" for name, text in lines.items())
+    return f'gpu = "Ours"\nmatches = {matches}\n[[value]]\n{written}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (site("typical = 55"), "typical = 55 can't be in bytes a second"),
+        (site("typical = 55e20"), r"typical = 5.5e\+21 can't be in bytes a second"),
+        (site('unit = "s"; typical = 6.38'), "typical = 6.38 can't be in seconds"),
+        (site("typical = inf"), "value.0.typical: Input should be a finite number"),
+        (site("typical = 0"), "value.0.typical: Input should be greater than 0"),
+        (site("tolerance = 1"), "value.0.tolerance: Input should be less than 1"),
+        (site("tolerance = 0"), "value.0.tolerance: Input should be greater than 0"),
+        (site("from_bytes = 1000; to_bytes = 10"), "from_bytes = 1000 is above to_bytes = 10"),
+        (site("", matches="[]"), "matches: List should have at least 1 item"),
+        (site("", matches='[" "]'), "matches.0: String should have at least 1 character"),
+        ('gpu = "Ours"\nmatches = ["Ours"]\nvalue = []', "value: List should have at least 1"),
+        (site("") + site("").partition("\n[")[2].join(("[", "")), "two values for its bandwidth"),
+        (f"a = {'[' * 20_000}", "not TOML: its brackets are nested too deeply"),
+        (f"a{'.a' * 20_000} = 1", "not TOML: line 1 has more than 250 dots"),
+        ("#" * 70_000, "it has more than 65536 bytes"),
+    ],
+)
+def test_a_file_of_values_that_mean_nothing_is_refused_in_one_line(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    (tmp_path / "site.toml").write_text(text)
+    with pytest.raises(UsageError, match=said) as caught:
+        named_values(str(tmp_path / "site.toml"))
+    assert "\n" not in str(caught.value)
+
+
+def test_the_file_that_each_refusal_is_of_is_taken_without_its_fault(tmp_path: Path) -> None:
+    (tmp_path / "site.toml").write_text(site(""))
+    assert named_values(str(tmp_path / "site.toml")).matches == ["Ours"]

@@ -9,10 +9,11 @@ from isthmus.report.format import RunFormat, TableLayout
 from isthmus.report.formats.as_gdrcopy import GDRCOPY_TESTS
 from isthmus.report.formats.nvbandwidth_tests import DEFAULT_BUFFER_MIB, NVBANDWIDTH_TESTS
 from isthmus.sizes import parse_sizes
-from isthmus.suggest import shortened
+from isthmus.suggest import did_you_mean, one_line, shortened
 
 if TYPE_CHECKING:
     from isthmus.bench.tests.catalogue import BenchTest
+    from isthmus.expected.values import GpuValues
 
 _MIB = 1 << 20
 # The largest size: no machine has more.
@@ -131,6 +132,36 @@ def checked_budget(seconds: float | None) -> float | None:
             hint="give seconds, more than 0: --budget 60",
         )
     return seconds
+
+
+def values_of(name: str | None) -> "GpuValues | None":
+    """
+    Read the expected values that an option names; None if it isn't given.
+
+    Raises:
+        UsageError: There are none, or one is of a test or metric that nothing measures.
+    """
+    if name is None:
+        return None
+    from isthmus.bench.tests.catalogue import BY_NAME
+    from isthmus.expected.values import named_values
+
+    own = named_values(name)
+    for value in own.values:
+        if value.test not in BY_NAME:
+            raise UsageError(
+                f"{one_line(name)}: no test is named '{shortened(value.test)}'",
+                hint=did_you_mean(value.test, BY_NAME),
+            )
+        test = BY_NAME[value.test]
+        units = {metric.value: test.unit(metric) for metric in test.metrics}
+        if units.get(value.metric) != value.unit:
+            raise UsageError(
+                f"{one_line(name)}: {value.test} has no '{shortened(value.metric)}' in "
+                f"{value.unit}",
+                hint=f"it has {', '.join(f'{metric} in {unit}' for metric, unit in units.items())}",
+            )
+    return own
 
 
 def _separated(words: Sequence[str]) -> list[str]:

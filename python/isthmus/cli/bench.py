@@ -110,7 +110,7 @@ def bench(
     interrupted by Ctrl-C.
     """
     del debug  # its callback has stored it
-    from isthmus.cli.asked import checked_budget, how_many, layout_of, sizes_of, tests_of
+    from isthmus.cli.asked import checked_budget, how_many, layout_of, sizes_of, tests_of, values_of
 
     layout = layout_of(output_format, as_json=as_json, use_mean=use_mean, verbose=verbose)
     chosen = tests_of(tests or (), prefixes or (), suites or (), output_format, listed=show_list)
@@ -120,7 +120,6 @@ def bench(
     from isthmus.bench.request import Request
     from isthmus.cli.keeping import Keeping
     from isthmus.cli.verdicts import verdicts_of
-    from isthmus.expected.values import named_values
 
     state = state_of(context)
     request = Request(
@@ -139,7 +138,7 @@ def bench(
         bind=not disable_affinity,
         command=("isthmus", *state.arguments),
     )
-    own = None if expect_file is None else named_values(expect_file)
+    own = values_of(expect_file)
     expect = expect or own is not None
     verdicts = verdicts_of(compare, tolerance, anyway=anyway, expect=expect, own=own, plots=plots)
     keeping = Keeping(wanted=not no_save)

@@ -86,8 +86,8 @@ def check(
     Exit codes: 0 ok, 1 error, 2 usage, 3 a GPU or node is dead, wrong or slow.
     """
     del debug  # its callback has stored it
+    from isthmus.cli.asked import values_of
     from isthmus.cli.tolerance import parse_tolerance
-    from isthmus.expected.values import named_values
     from isthmus.fleet.check import check_fleet
     from isthmus.fleet.hosts import read_hosts
     from isthmus.fleet.measured import read_fleet
@@ -110,7 +110,7 @@ def check(
             hint="`isthmus fleet bench` fills a folder, and so does `isthmus bench -o "
             "FOLDER/NODE.json` on each node",
         )
-    own = None if expect is None else named_values(expect)
+    own = values_of(expect)
     health = check_fleet(read_fleet(files, own), expected=expected, tolerance=part)
     if output_format not in {FleetFormat.TEXT, FleetFormat.HTML}:
         for why in health.unread:

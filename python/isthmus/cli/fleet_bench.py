@@ -123,13 +123,12 @@ def bench(
     Exit codes: 0 ok, 1 nothing was measured, 2 usage, 3 a GPU or node is dead, wrong or slow.
     """
     del debug  # its callback has stored it
-    from isthmus.cli.asked import sizes_of, tests_of
-    from isthmus.expected.values import named_values
+    from isthmus.cli.asked import sizes_of, tests_of, values_of
     from isthmus.fleet.collecting import Collector, Wish
     from isthmus.query.asking import check_queries
     from isthmus.query.store import Arriving, Store
 
-    own = None if expect is None else named_values(expect)
+    own = values_of(expect)
     place = place_of(workers, scheduler, hosts, python, usual_workers=1)
     check_queries()
     # What no node could carry out is refused here.

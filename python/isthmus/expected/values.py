@@ -6,18 +6,30 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
-from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, PositiveFloat, PositiveInt, ValidationError
+from pydantic import (
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 
 from isthmus.errors import UsageError
 from isthmus.files.regular import read_regular
+from isthmus.files.toml_text import MAX_TOML_BYTES, toml_document
 from isthmus.run.machine import Link, Machine
 from isthmus.run.record import Record, first_fault
+from isthmus.suggest import one_line
 
 _LINKS = "links.toml"
-_MAX_BYTES = 1 << 20
+# What can be in units of bytes and seconds: a smaller rate is one in GB/s, a longer time one in us.
+_PLAUSIBLE = {"B/s": (1e6, 1e14), "s": (1e-10, 1.0)}
+
+
+Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
 class Value(Record):
@@ -27,7 +39,7 @@ class Value(Record):
     metric: str = "bandwidth"
     unit: Literal["B/s", "s"] = "B/s"
     typical: PositiveFloat
-    tolerance: PositiveFloat = 0.05
+    tolerance: Annotated[float, Field(gt=0, lt=1)] = 0.05
     """How far a healthy machine may be off, as a fraction of `typical`."""
     from_bytes: PositiveInt = 64 << 20
     """The smallest size to which it applies."""
@@ -37,6 +49,17 @@ class Value(Record):
         "a site's own", "published", "measured by Isthmus", "inferred from the link", "modelled"
     ] = "a site's own"
     source: str
+
+    @model_validator(mode="after")
+    def _means_something(self) -> Self:
+        if not is_plausible(self.typical, self.unit):
+            unit = "bytes a second" if self.unit == "B/s" else "seconds"
+            raise ValueError(f"{self.test}: typical = {self.typical:g} can't be in {unit}")
+        if self.to_bytes is not None and self.from_bytes > self.to_bytes:
+            raise ValueError(
+                f"{self.test}: from_bytes = {self.from_bytes} is above to_bytes = {self.to_bytes}"
+            )
+        return self
 
     @property
     def of_the_link(self) -> bool:
@@ -55,13 +78,21 @@ class GpuValues(Record):
     """The values of one GPU."""
 
     gpu: str
-    matches: list[str]
+    matches: Annotated[list[Word], Field(min_length=1)]
     """Words of the product name, each of which means this GPU."""
     link: ExpectedLink | None = None
     """Null if it isn't PCIe."""
     emulated: bool = False
     """Whether the values are modelled."""
-    values: list[Value] = Field(alias="value")
+    values: list[Value] = Field(alias="value", min_length=1)
+
+    @model_validator(mode="after")
+    def _each_is_said_once(self) -> Self:
+        places = [(one.test, one.metric, one.from_bytes, one.to_bytes) for one in self.values]
+        for index, place in enumerate(places):
+            if place in places[:index]:
+                raise ValueError(f"{place[0]} has two values for its {place[1]} at the same sizes")
+        return self
 
     def fits(self, name: str) -> bool:
         """Whether a product name is this GPU's: whole words, so that A10 isn't A100."""
@@ -84,6 +115,12 @@ class LinkValues(Record):
         return None if lane is None else lane * width * self.efficiency
 
 
+def is_plausible(typical: float, unit: str) -> bool:
+    """Whether a number may be a rate in bytes a second, or the time of one copy in seconds."""
+    least, most = _PLAUSIBLE[unit]
+    return least <= typical <= most
+
+
 @cache
 def all_gpus() -> list[GpuValues]:
     """Read every GPU's file; what doesn't say what it is there is published."""
@@ -104,17 +141,17 @@ def named_values(name: str) -> GpuValues:
     if name.casefold() in known:
         return known[name.casefold()]
     try:
-        text = read_regular(Path(name), max_bytes=_MAX_BYTES).decode("utf-8")
-        return GpuValues.model_validate(tomllib.loads(text))
+        contents = read_regular(name, max_bytes=MAX_TOML_BYTES)
+        return GpuValues.model_validate(toml_document(contents))
     except OSError as cause:
         raise UsageError(
-            f"can't read {name}: {cause.strerror or cause}",
+            f"can't read {one_line(name) or repr(name)}: {cause.strerror or cause}",
             hint=f"name a file of `isthmus runs expect`, or one of {', '.join(known).upper()}",
-        ) from cause
+        ) from None
     except ValueError as cause:
         fault = first_fault(cause) if isinstance(cause, ValidationError) else f"not TOML: {cause}"
         raise UsageError(
-            f"{name} has no expected values: {fault}",
+            f"{one_line(name)} isn't a file of expected values: {fault}",
             hint="`isthmus runs expect RUN` writes such a file",
         ) from None
 

@@ -4,7 +4,7 @@ import json
 
 from isthmus.errors import UsageError
 from isthmus.expected.judging import best_of_worst, is_plain
-from isthmus.expected.values import GpuValues, Value, link_values
+from isthmus.expected.values import GpuValues, Value, is_plausible, link_values
 from isthmus.run.model import Run
 from isthmus.run.result import Result
 
@@ -22,7 +22,9 @@ def expectations_of(run: Run) -> GpuValues:
     """
     found: dict[tuple[str, str, str], list[Result]] = {}
     for result in run.results:
-        if is_plain(result) and result.stopped_by and result.median and result.unit in {"B/s", "s"}:
+        if not (is_plain(result) and result.stopped_by and result.unit in {"B/s", "s"}):
+            continue
+        if is_plausible(result.median or 0.0, result.unit):
             found.setdefault((result.test, result.metric, result.unit), []).append(result)
     name = run.machine.device.name
     source = f"run {run.run.id} of {run.run.started_at:%Y-%m-%d}"

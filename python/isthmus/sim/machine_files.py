@@ -1,6 +1,5 @@
 """Machines as TOML files: ours by name, any other by path."""
 
-import tomllib
 from importlib import resources
 from pathlib import Path
 
@@ -9,15 +8,13 @@ from pydantic_core import ErrorDetails
 
 from isthmus.errors import UsageError
 from isthmus.files.regular import read_regular
+from isthmus.files.toml_text import MAX_TOML_BYTES, toml_document
 from isthmus.sim.machine import ModelledMachine
 from isthmus.suggest import did_you_mean, one_line, shortened
 
 _FOLDER = resources.files("isthmus.sim") / "machines"
 _SUFFIX = ".toml"
 DEFAULT_MACHINE = "paper-gtx480"
-# About ten times the size of a machine. tomllib takes minutes for a key of thousands of parts.
-_MAX_BYTES = 64 << 10
-_MAX_DOTS_IN_A_LINE = 250
 
 
 def machine_names() -> list[str]:
@@ -46,7 +43,7 @@ def load_machine(name: str) -> ModelledMachine:
             "a path that ends in .toml is read as a file",
         )
     try:
-        return parse_machine(read_regular(path, max_bytes=_MAX_BYTES), name)
+        return parse_machine(read_regular(path, max_bytes=MAX_TOML_BYTES), name)
     except OSError as cause:
         raise UsageError(
             f"can't read machine {one_line(name)}: {cause.strerror or cause}",
@@ -85,10 +82,8 @@ def parse_machine(contents: bytes, name: str) -> ModelledMachine:
         UsageError: It doesn't describe a machine; the message says where.
     """
     try:
-        _check_dots(contents)
-        document = tomllib.loads(contents.decode())
-    # Some errors aren't tomllib's own: numbers of too many digits, brackets too deep.
-    except (ValueError, RecursionError) as cause:
+        document = toml_document(contents)
+    except ValueError as cause:
         raise UsageError(
             f"machine {one_line(name)} is not TOML: {cause}",
             hint="machines are TOML files: docs/simulate.md",
@@ -97,12 +92,6 @@ def parse_machine(contents: bytes, name: str) -> ModelledMachine:
         return ModelledMachine.model_validate(document)
     except ValidationError as cause:
         raise refusal(f"machine {one_line(name)}", cause, ModelledMachine) from None
-
-
-def _check_dots(contents: bytes) -> None:
-    for number, line in enumerate(contents.split(b"\n"), start=1):
-        if line.count(b".") > _MAX_DOTS_IN_A_LINE:
-            raise ValueError(f"line {number} has more than {_MAX_DOTS_IN_A_LINE} dots")
 
 
 def _lower(first: ErrorDetails) -> str:
