@@ -14,10 +14,12 @@ from isthmus.expected.values import (
     link_values,
     named_values,
 )
+from isthmus.expected.writing import doubts_of
 from isthmus.report.answers.expectation import expectation_text
 from isthmus.report.formats.nvbandwidth_tests import NVBANDWIDTH_TESTS
 from isthmus.run.machine import LinkErrors, Machine
 from isthmus.run.model import Run
+from isthmus.run.result import Failure
 
 _H2D, _D2H = "host_to_device_memcpy_ce", "device_to_host_memcpy_ce"
 
@@ -248,3 +250,46 @@ def test_a_file_of_values_that_mean_nothing_is_refused_in_one_line(
 def test_the_file_that_each_refusal_is_of_is_taken_without_its_fault(tmp_path: Path) -> None:
     (tmp_path / "site.toml").write_text(site(""))
     assert named_values(str(tmp_path / "site.toml")).matches == ["Ours"]
+
+
+def usual(machine: Machine, *names: str) -> list[str]:
+    """What is usual where these tests, pinned or pageable copies, are a quarter of their value."""
+    run = runs.run()
+    results = [
+        result.model_copy(update={"median": 1e9})
+        for result in run.results
+        if result.test in names and result.bytes == 1 << 30
+    ]
+    run = run.model_copy(update={"machine": machine, "results": results})
+    lines = explanations(machine, judge(run))
+    return [line for line in lines if line.startswith("usually")]
+
+
+def test_what_the_run_rules_out_is_not_called_usual() -> None:
+    widths = {"generation": 5, "generation_max": 5, "width": 16, "width_max": 16}
+    known = on("NVIDIA H100", link=runs.machine().link.model_copy(update=widths))
+    unknown = known.model_copy(update={"link": known.link.model_copy(update={"width_max": None})})
+    assert not [line for line in usual(known, _H2D) if "generation or width" in line]
+    assert [line for line in usual(unknown, _H2D) if "generation or width" in line]
+
+
+def test_d2h_alone_is_said_of_nothing_else() -> None:
+    machine = on("NVIDIA H100")
+    assert [line for line in usual(machine, _D2H) if "D2H alone" in line]
+    assert not [line for line in usual(machine, _H2D, _D2H) if "D2H alone" in line]
+
+
+def test_a_run_of_a_machine_that_is_not_well_is_doubted_before_it_is_expected_of_others() -> None:
+    machine = on("NVIDIA H100")
+    narrow = machine.link.model_copy(update={"width": 8, "width_max": 16, "read_under_load": True})
+    doubts = doubts_of(measured(20e9, machine.model_copy(update={"link": narrow})))
+    assert len(doubts) == 1
+    assert doubts[0].startswith("the link runs at Gen5 x8")
+    wide = machine.link.model_copy(update={"width": 16, "width_max": 16, "read_under_load": True})
+    sound = measured(55e9, machine.model_copy(update={"link": wide}))
+    assert doubts_of(sound) == []
+    failure = Failure(symbol=None, code=None, code_name=None, message="byte 17 is 3, not 4")
+    [result] = sound.results
+    failed = result.model_copy(update={"error": failure})
+    [doubt] = doubts_of(sound.model_copy(update={"results": [failed]}))
+    assert doubt == f"1 result failed, the first is {_H2D}: byte 17 is 3, not 4"

@@ -103,7 +103,7 @@ def advice_on(
     Raises:
         UsageError: The profile lacks costs, or nothing is possible.
     """
-    costs = MachineCosts(profile)
+    costs = MachineCosts(profile, question.cores)
     ways, refused = ways_of(question, costs)
     if not ways:
         reasons = "; ".join(f"{name}: {why}" for name, why in refused)

@@ -18,12 +18,12 @@ class MachineCosts:
         max_bytes: The largest one.
     """
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, cores: float | None = None) -> None:
         """
-        Take a profile.
+        Take a profile, and the cores that are asked about.
 
         Raises:
-            UsageError: It lacks the costs of copies, or of host memory.
+            UsageError: It lacks the costs of copies, or of host memory, or so many cores.
         """
         if profile.memory_cost(MemoryKind.PAGEABLE) is None:
             raise UsageError(
@@ -31,6 +31,12 @@ class MachineCosts:
             )
         if not profile.costs:
             raise UsageError("the profile has no costs of copies", hint="run `isthmus profile`")
+        if cores is not None and cores > profile.machine.num_cores:
+            raise UsageError(
+                f"advice for {cores:g} cores, of which the machine has "
+                f"{profile.machine.num_cores:g}",
+                hint="leave the cores out for all",
+            )
         self.profile = profile
         self._copies: dict[tuple[str, str, str], Curve] = {
             (cost.path, cost.direction, cost.host_memory): Curve({p.bytes: p for p in cost.points})

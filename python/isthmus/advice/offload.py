@@ -164,7 +164,7 @@ def offload_advice(computation: Computation, profile: Profile) -> OffloadAdvice:
     Returns:
         The answer.
     """
-    costs = MachineCosts(profile)
+    costs = MachineCosts(profile, computation.cores)
     ways, refused = [], []
     for transport in Transport:
         try:

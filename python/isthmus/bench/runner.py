@@ -22,9 +22,7 @@ _DOUBTFUL_CODES = frozenset({46, 100, 101, 304, 999})
 # that the native module raises when the host runs out of something.
 _POINT_ERRORS = (Error, RuntimeError, MemoryError, OSError)
 
-_NO_TIME = (
-    NO_TIME_LEFT + " within {:.3g} s: a longer --budget, or fewer tests or sizes, measures it"
-)
+_NO_TIME = NO_TIME_LEFT + "{}: a longer --budget, or fewer tests or sizes, measures it"
 
 
 class Observer(Protocol):
@@ -140,7 +138,10 @@ class _Run:
         if self._lost is not None:
             return convert.failed(point, self._lost, not_run=True)
         if share_s is None:
-            return convert.waived(point, _NO_TIME.format(self._settings.latest_s))
+            over = f" within {self._settings.latest_s:.3g} s"
+            used_up = ", since earlier points took longer than planned and used up the reserve"
+            why = over if self._budget.is_over() else used_up
+            return convert.waived(point, _NO_TIME.format(why))
         if isinstance(buffers, Exception):
             return _unmeasured(point, buffers)
         rule = point.test.stopping(

@@ -52,6 +52,11 @@ def _suite(name: str) -> Suite:
     if found:
         return found[0]
     suites = [suite.value for suite in Suite]
+    if name.isdecimal() or name.startswith(("emulated", "GPU-")):
+        raise UsageError(
+            f"no suite is named '{shortened(name)}'",
+            hint=f"a device is named by --device {shortened(name)}; -d is --disable-affinity",
+        )
     test = " (it is a test: -t takes its name)" if name in BY_NAME else ""
     raise UsageError(
         f"no suite is named '{name}'{test}",

@@ -14,7 +14,7 @@ from isthmus.cli.state import DebugOption, state_of
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
 from isthmus.errors import UsageError
-from isthmus.report.format import Format
+from isthmus.report.format import PlainFormat
 
 if TYPE_CHECKING:
     from isthmus.advice.question import Question
@@ -56,9 +56,7 @@ _CoresOption = Annotated[
         metavar="N", help="The cores that copies may use, with the caller's.  [default: all]"
     ),
 ]
-_FormatOption = Annotated[
-    Format, typer.Option("--format", help="The output's format: text or json.")
-]
+_FormatOption = Annotated[PlainFormat, typer.Option("--format", help="The output's format.")]
 _DIRECTIONS = (
     "to-device (h2d), from-device (d2h), round-trip, or reduce (everything up, a result down)."
 )
@@ -111,7 +109,7 @@ def copy(
             help="Also draw what each way costs over sizes: NAME.svg, .png, .html and .json.",
         ),
     ] = None,
-    output_format: _FormatOption = Format.TEXT,
+    output_format: _FormatOption = PlainFormat.TEXT,
     debug: DebugOption = False,
 ) -> None:
     """
@@ -132,7 +130,6 @@ def copy(
         result_asked,
     )
 
-    _require_text_or_json(output_format)
     sizes = _sizes(size)
     if not sizes and (direction or buffer or result or asynchronous or plot is not None):
         raise UsageError(
@@ -182,7 +179,7 @@ def offload(
     cores: _CoresOption = None,
     machine: _MachineOption = None,
     device: DeviceOption = None,
-    output_format: _FormatOption = Format.TEXT,
+    output_format: _FormatOption = PlainFormat.TEXT,
     debug: DebugOption = False,
 ) -> None:
     """
@@ -199,7 +196,6 @@ def offload(
     from isthmus.json_text import json_text
     from isthmus.report.answers.offload import offload_as_text
 
-    _require_text_or_json(output_format)
     computation = Computation(
         up_bytes=_size_or_zero(up),
         down_bytes=_size_or_zero(down),
@@ -211,16 +207,11 @@ def offload(
     )
     profile, name, code = _profile(context, machine, device)
     advice = offload_advice(computation, profile)
-    if output_format == Format.JSON:
+    if output_format == PlainFormat.JSON:
         print_data(json_text(offload_data(advice)))
     else:
         print_data(offload_as_text(advice, name, width=columns_of(sys.stdout)))
     raise typer.Exit(code)
-
-
-def _require_text_or_json(output_format: Format) -> None:
-    if output_format == Format.CSV:
-        raise UsageError("advice has no CSV", hint="--format json has all numbers")
 
 
 def _sizes(typed: str | None) -> list[int]:
@@ -272,7 +263,7 @@ def _profile(
 
 
 def _print_classic(
-    question: "Question", profile: "Profile", name: str, output_format: Format
+    question: "Question", profile: "Profile", name: str, output_format: PlainFormat
 ) -> None:
     from isthmus.advice.answer import classic_answers
     from isthmus.advice.as_data import classic_data
@@ -280,14 +271,18 @@ def _print_classic(
     from isthmus.report.answers.advice import classic_as_text
 
     both, reduced = classic_answers(profile, uses=question.uses, cores=question.cores)
-    if output_format == Format.JSON:
+    if output_format == PlainFormat.JSON:
         print_data(json_text(classic_data(both, reduced)))
     else:
         print_data(classic_as_text(both, reduced, name, width=columns_of(sys.stdout)))
 
 
 def _print_answer(
-    question: "Question", profile: "Profile", name: str, sizes: list[int], output_format: Format
+    question: "Question",
+    profile: "Profile",
+    name: str,
+    sizes: list[int],
+    output_format: PlainFormat,
 ) -> None:
     from dataclasses import replace
 
@@ -299,7 +294,7 @@ def _print_answer(
     ends = (sizes[0], sizes[-1]) if len(sizes) > 1 else None
     last = replace(question, size_bytes=sizes[-1])
     advice = advice_on(last, profile, size_range=ends)
-    if output_format == Format.JSON:
+    if output_format == PlainFormat.JSON:
         print_data(json_text(advice_data(advice)))
     elif ends is None:
         print_data(advice_as_text(advice, name, width=columns_of(sys.stdout)))

@@ -110,8 +110,9 @@ ExpectFileOption = Annotated[
     str | None,
     typer.Option(
         "--expect-file",
-        metavar="FILE",
-        help="As --expect, with the values of a file that `isthmus runs expect` has written.",
+        metavar="FILE|GPU",
+        help="As --expect, with the values of a file of `isthmus runs expect`, or of a GPU that "
+        "has some, such as H100.",
     ),
 ]
 PlotsOption = Annotated[

@@ -80,6 +80,8 @@ def _causes(error: BaseException) -> list[str]:
     cause = error.__cause__
     while cause is not None:
         text = cause.reason if isinstance(cause, Unavailable) else str(cause)
+        if isinstance(cause, OSError) and cause.strerror:
+            text = cause.strerror
         if text not in told:
             lines.append(f"cause: {text}")
         told += text

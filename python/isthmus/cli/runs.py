@@ -115,10 +115,14 @@ def expect(run: _RunArgument, *, debug: DebugOption = False) -> None:
     of sizes, what is typical, and by which part of it a healthy machine may be off: edit it freely.
     """
     del debug  # its callback has stored it
-    from isthmus.expected.writing import expectations_of, values_text
+    from isthmus.expected.writing import doubts_of, expectations_of, values_text
     from isthmus.run.reading import read_run
 
-    print_data(values_text(expectations_of(read_run(run))))
+    found = read_run(run)
+    values = values_text(expectations_of(found))
+    for doubt in doubts_of(found):
+        say_lines(f"warning: this machine may not be well: {doubt}")
+    print_data(values)
 
 
 @runs.command()

@@ -81,7 +81,12 @@ def refuse_emulated(own: GpuValues | None, *, emulated: bool) -> None:
             f"the values of {own.gpu} are modelled, and the run is a real device's",
             hint="write values of a real device: `isthmus runs expect RUN`",
         )
-    if emulated and not (own and own.emulated):
+    if own is not None and emulated and not own.emulated:
+        raise UsageError(
+            f"the values of {own.gpu} are a real device's, and the emulated device's are modelled",
+            hint="choose a GPU with --device, or write values of this one: `isthmus runs expect`",
+        )
+    if emulated and own is None:
         raise UsageError(
             "--expect is for real devices: the emulated device's numbers are modelled",
             hint="leave --expect out, or choose a GPU with --device",

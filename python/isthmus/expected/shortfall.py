@@ -13,13 +13,16 @@ _FASTEST = "P0"
 _COPIES = {Kind.MEMCPY, Kind.BIDIRECTIONAL}
 
 
-def explanations(machine: Machine, findings: Sequence[Finding]) -> list[str]:
+def explanations(
+    machine: Machine, findings: Sequence[Finding], *, about: Finding | None = None
+) -> list[str]:
     """
     Say why results may be below their expected values.
 
     Args:
         machine: The machine of the run.
         findings: All findings of the run.
+        about: The one whose usual causes are wanted; None: all.
 
     Returns:
         Lines, the most probable cause first; none if no result is below its value.
@@ -27,7 +30,8 @@ def explanations(machine: Machine, findings: Sequence[Finding]) -> list[str]:
     short = [finding.result for finding in findings if finding.judgement == Judgement.SHORT]
     if not short:
         return []
-    return [*(f"seen here: {line}" for line in seen_here(machine).values()), *_usual(short)]
+    seen = [f"seen here: {line}" for line in seen_here(machine).values()]
+    return [*seen, *_usual(machine, short, [about.result] if about else short)]
 
 
 def seen_here(machine: Machine) -> dict[str, str]:
@@ -128,25 +132,38 @@ def _huge_pages(machine: Machine) -> str:
     return "huge pages are disabled: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"
 
 
-def _usual(short: Sequence[Result]) -> list[str]:
-    copies = [result for result in short if result.kind in _COPIES]
+def _pinned(results: Sequence[Result]) -> list[Result]:
+    return [one for one in results if one.kind in _COPIES and one.way in {"ce", "sm"}]
+
+
+def _usual(machine: Machine, short: Sequence[Result], about: Sequence[Result]) -> list[str]:
+    """List what the run doesn't rule out for some of its short results."""
+    host, pinned = machine.host, _pinned(about)
+    pageable = [one for one in about if one.kind in _COPIES and one.way == "pageable"]
     lines = []
-    if any(result.way in {"ce", "sm"} for result in copies):
+    if pinned and machine.link.is_downtrained is None:
+        lines.append(
+            "usually: the link's generation or width is lower than possible (isthmus doctor)"
+        )
+    if pinned:
+        node = machine.device.numa_node
+        near = len(host.numa_nodes) == 1 or (node is not None and node == host.measured_on_node)
         lines += [
-            "usually: the link's generation or width is lower than possible (isthmus doctor)",
             "usually: an IOMMU that translates every access: boot with iommu=pt",
-            "usually: memory on the far NUMA node, or another GPU behind the same switch",
+            f"usually: {'' if near else 'memory on the far NUMA node, or '}another GPU behind the "
+            "same switch",
         ]
-    if any(result.direction == "d2h" for result in copies):
+    if pinned and {result.direction for result in _pinned(short)} == {"d2h"}:
         lines.append(
             "usually for D2H alone: payloads of 128 bytes instead of 256, or relaxed ordering off"
         )
-    if any(result.way == "pageable" for result in copies):
+    if pageable:
+        pages = ", and no huge pages" if host.transparent_huge_pages is None else ""
         lines.append(
             "usually for pageable memory: a slow or busy core, because the driver copies with one "
-            "thread, and no huge pages"
+            f"thread{pages}"
         )
-    if any(result.unit == "s" for result in short):
+    if any(result.unit == "s" for result in about):
         lines.append(
             "usually for times: a core far from the GPU's root port, CPU power states, a governor "
             "that isn't performance"

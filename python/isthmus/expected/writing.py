@@ -4,9 +4,11 @@ import json
 
 from isthmus.errors import UsageError
 from isthmus.expected.judging import best_of_worst, is_plain
+from isthmus.expected.shortfall import broken_here, seen_here
 from isthmus.expected.values import GpuValues, Value, is_plausible, link_values
 from isthmus.run.model import Run
 from isthmus.run.result import Result
+from isthmus.spelling import counted
 
 _FIRST = "# Expected values for `isthmus fleet check --expect` and `isthmus bench --expect-file`."
 # What healthy machines differ by, by the clock that timed it: docs/adr/0013-judging-families.md.
@@ -35,6 +37,19 @@ def expectations_of(run: Run) -> GpuValues:
             hint="make one of copies, such as `isthmus bench bandwidth`",
         )
     return GpuValues(gpu=name, matches=[name], emulated=run.machine.emulated, value=values)
+
+
+def doubts_of(run: Run) -> list[str]:
+    """Say what a run shows of a machine whose values shouldn't be expected of others."""
+    machine, failed = run.machine, [r for r in run.results if r.error is not None]
+    seen = {} if machine.emulated else seen_here(machine)
+    doubts = [seen[part] for part in sorted(broken_here(machine) & seen.keys())]
+    if failed and failed[0].error:
+        doubts.append(
+            f"{counted(len(failed), 'result')} failed, the first is {failed[0].test}: "
+            f"{failed[0].error.message}"
+        )
+    return doubts
 
 
 def _value(results: list[Result], source: str, emulated: bool) -> Value:

@@ -13,6 +13,13 @@ class Format(StrEnum):
     CSV = "csv"
 
 
+class PlainFormat(StrEnum):
+    """The formats of what has no table."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
 class VerdictFormat(StrEnum):
     """The formats of what ends with a verdict."""
 

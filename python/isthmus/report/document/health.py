@@ -75,12 +75,11 @@ def _figures(machine: Machine, judged: Sequence[Judged]) -> list[Finding]:
     short = _short(judged)
     gpu = gpu_values(machine)
     whose = f"an {gpu.gpu}" if gpu and gpu.gpu[0] in "AH" else f"a {gpu.gpu}" if gpu else "the link"
-    advice = tuple(_sentence(line) for line in explanations(machine, judged))
     found = [
         Finding(
             mark=Mark.BAD if finding.result.kind == Kind.MEMCPY else Mark.NOTE,
             text=f"{_figure(finding)}, {finding.ratio * 100:.0f} % of what is expected of {whose}.",
-            advice=advice,
+            advice=tuple(_sentence(line) for line in explanations(machine, judged, about=finding)),
         )
         for finding in short
     ]

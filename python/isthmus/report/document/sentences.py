@@ -1,6 +1,7 @@
 """What each chapter shows, in one sentence about one run; "" if the run has no number for it."""
 
-from collections.abc import Iterable
+import statistics
+from collections.abc import Iterable, Mapping
 
 from isthmus.life import LIVES_NOTE
 from isthmus.report.document.lookup import DIRECTIONS, bandwidths, best, passed
@@ -22,16 +23,25 @@ _SMALL_WAYS = {
 }
 _UP = {"h2d": "up", "d2h": "down"}
 _MUCH = 1.05
+# From here on a size changes the rate of copies no more.
+_LARGE_BYTES = 64 << 20
 
 
 def about_bandwidth(run: Run) -> str:
-    """Give the best rates of pinned and pageable memory, up and down."""
+    """Give the rates of large copies of pinned and pageable memory, up and down."""
     parts = []
     for way, memory in _WAYS.items():
-        found = {to: best(bandwidths(run, to, way).values()) for to in DIRECTIONS}
-        told = [f"{_number(r)} {_UP[to]}" for to, r in found.items() if r is not None]
+        found = {to: _plateau(bandwidths(run, to, way)) for to in DIRECTIONS}
+        told = [f"{readable(rate, 'B/s')} {_UP[to]}" for to, rate in found.items() if rate]
         parts += [f"{' and '.join(told)} with {memory} memory"] if told else []
     return f"Large copies reach {', and '.join(parts)}." if parts else ""
+
+
+def _plateau(results: Mapping[int, Result]) -> float:
+    """Give the median rate of the large sizes, or that of the largest; 0 if there is none."""
+    large = [r.median or 0.0 for size, r in results.items() if size >= _LARGE_BYTES]
+    largest = [results[max(results)].median or 0.0] if results else [0.0]
+    return statistics.median(large or largest)
 
 
 def about_latency(run: Run) -> str:
