@@ -178,7 +178,8 @@ def test_pictures_are_drawn(invoke: Invoke, mine: str, tmp_path: Path) -> None:
         (["4", "--uses", "0"], "0 uses"),
         (["4", "--machine", "h100"], "there is no machine 'h100'"),
         (["4", "--machine", "h100-sxm-pcie5", "--device", "0"], "exclude each other"),
-        (["4", "--format", "csv", "--machine", "h100-sxm-pcie5"], "no CSV"),
+        (["4", "--format", "csv", "--machine", "h100-sxm-pcie5"], "'text', 'json'"),
+        (["4", "--cores", "17", "--machine", "h100-sxm-pcie5"], "the machine has 16"),
         (["4", "--machine", "h100-sxm-pcie5", "--plot", "none/x"], "there is no folder none"),
         (
             ["offload", "--up", "4", "--down", "4", "--cpu-seconds", "0", "--gpu-seconds", "1"],

@@ -143,6 +143,8 @@ def test_gdrcopy_s_format_runs_windows(invoke: Invoke) -> None:
         ("--compare last", "there is no run 'last'", "--output run.json"),
         ("--tolerance 5%", "--tolerance is for --compare", "--compare last"),
         ("--anyway", "--anyway is for --compare", "--compare last"),
+        ("--expect-file=H200", "the values of H200 are a real device's", "choose a GPU"),
+        ("-d 0", "no suite is named '0'", "by --device 0; -d is --disable-affinity"),
         ("--expect-file=nothing", "can't read nothing", "isthmus runs expect"),
         ("--expect", "the emulated device's numbers are modelled", "choose a GPU"),
     ],

@@ -254,13 +254,10 @@ def test_the_file_that_each_refusal_is_of_is_taken_without_its_fault(tmp_path: P
 
 def usual(machine: Machine, *names: str) -> list[str]:
     """What is usual where these tests, pinned or pageable copies, are a quarter of their value."""
-    run = runs.run()
-    results = [
-        result.model_copy(update={"median": 1e9})
-        for result in run.results
-        if result.test in names and result.bytes == 1 << 30
-    ]
-    run = run.model_copy(update={"machine": machine, "results": results})
+    run = measured(1e9, machine)
+    ways = {name: {"test": name, "direction": "d2h" if name == _D2H else "h2d"} for name in names}
+    results = [run.results[0].model_copy(update=way) for way in ways.values()]
+    run = run.model_copy(update={"results": results})
     lines = explanations(machine, judge(run))
     return [line for line in lines if line.startswith("usually")]
 

@@ -1,3 +1,5 @@
+import errno
+
 import pytest
 
 from isthmus.cli.failure import ExitCode, report_failure
@@ -40,6 +42,15 @@ def test_what_others_said_has_neither_lines_nor_colours_of_its_own(
         r"hint: name\u2028it\udcff",
         "",
     ]
+
+
+def test_the_system_s_reason_is_told_once_and_without_its_number(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    error = UsageError("can't read x: it is not a regular file")
+    error.__cause__ = OSError(errno.EINVAL, "it is not a regular file")
+    report_failure(error, debug=False)
+    assert capsys.readouterr().err == "error: can't read x: it is not a regular file\n"
 
 
 def test_causes_are_named_unless_the_message_has_them(capsys: pytest.CaptureFixture[str]) -> None:

@@ -148,10 +148,10 @@ def _usual(machine: Machine, short: Sequence[Result], about: Sequence[Result]) -
     if pinned:
         node = machine.device.numa_node
         near = len(host.numa_nodes) == 1 or (node is not None and node == host.measured_on_node)
+        far = "" if near else "memory on the far NUMA node, or "
         lines += [
             "usually: an IOMMU that translates every access: boot with iommu=pt",
-            f"usually: {'' if near else 'memory on the far NUMA node, or '}another GPU behind the "
-            "same switch",
+            f"usually: {far}another GPU behind the same switch",
         ]
     if pinned and {result.direction for result in _pinned(short)} == {"d2h"}:
         lines.append(
