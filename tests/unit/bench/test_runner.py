@@ -1,6 +1,7 @@
 import pytest
 
 from fakes.session import FakeMeasurement, FakeSamples, FakeSession, Watcher, usual
+from isthmus.bench.budget import Budget
 from isthmus.bench.plan import Point
 from isthmus.bench.runner import Outcome, RunSettings, run_points
 from isthmus.bench.stopping import StoppingRule
@@ -269,6 +270,16 @@ def test_when_the_time_is_over_what_is_left_is_waived_and_nothing_is_allocated_f
         "no time left within 0 s: a longer --budget, or fewer tests or sizes, measures it"
     }
     assert {r.status for r in run(FakeSession(), latest_s=1e9).results} == {Status.PASSED}
+
+
+def test_a_reserve_that_is_used_up_is_not_called_a_time_that_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Budget, "share", lambda *_: None)
+    [reason] = {result.reason for result in run(FakeSession(), latest_s=1e9).results}
+    assert reason is not None
+    assert reason.startswith("no time left, since earlier points")
+    assert "used up the reserve" in reason
 
 
 def test_so_many_samples_as_were_asked_for_are_taken_and_verified_unless_that_was_refused() -> None:
