@@ -89,8 +89,11 @@ TEST_F(SmallCopies, WakeNoThreadsAfterAPauseIfTheseAreNotWorthItAndHaveThemOther
   // This thread may have to wait for its core now and then.
   EXPECT_GT(num_copies(CopyPath::window_threads), by_several + 5) << "these follow each other";
   const std::uint64_t by_one = num_copies(CopyPath::window);
-  pause();
-  upload(device, bytes);
+  // A helper that waits for its core isn't asleep yet.
+  for (int i = 0; i < 100 && num_copies(CopyPath::window) == by_one; ++i) {
+    pause();
+    upload(device, bytes);
+  }
   EXPECT_EQ(num_copies(CopyPath::window), by_one + 1);
 }
 
