@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
-#include <optional>
+#include <utility>
 #include <vector>
 
 using Task = std::function<void()>;
@@ -30,22 +30,18 @@ struct Rounds {
 };
 
 /// Seconds of one run of each task: the medians of rounds in which each takes its turn, and each
-/// round begins with another task. The first run of each is its warm-up. A task whose warm-up takes
-/// more than `hopeless` times the fastest isn't run again, and its warm-up is its time.
-inline std::vector<double> medians(const std::vector<Task>& tasks, const Rounds& rounds = {},
-                                   double hopeless = 1e9) {
+/// round begins with another task. The first run of each is its warm-up.
+inline std::vector<double> medians(const std::vector<Task>& tasks, const Rounds& rounds = {}) {
   std::vector<double> first;
   for (const Task& task : tasks) {
     task();
     first.push_back(seconds_of(task, 1));
   }
-  const double fastest = *std::ranges::min_element(first);
   double round_seconds = 0;
   std::vector<std::size_t> repeats;
   for (const double seconds : first) {
-    const bool runs = seconds <= hopeless * fastest;
     const double wanted = rounds.sample_seconds / std::max(seconds, 1e-9);
-    repeats.push_back(runs ? std::max<std::size_t>(1, static_cast<std::size_t>(wanted)) : 0);
+    repeats.push_back(std::max<std::size_t>(1, static_cast<std::size_t>(wanted)));
     round_seconds += seconds * static_cast<double>(repeats.back());
   }
   const auto affordable = static_cast<std::size_t>(rounds.max_seconds / round_seconds);
@@ -55,11 +51,10 @@ inline std::vector<double> medians(const std::vector<Task>& tasks, const Rounds&
   for (std::size_t round = 0; round < num_rounds; ++round) {
     for (std::size_t turn = 0; turn < tasks.size(); ++turn) {
       const std::size_t i = (round + turn) % tasks.size();
-      if (repeats[i] > 0) samples[i].push_back(seconds_of(tasks[i], repeats[i]));
+      samples[i].push_back(seconds_of(tasks[i], repeats[i]));
     }
   }
   std::vector<double> found;
-  for (std::size_t i = 0; i < tasks.size(); ++i)
-    found.push_back(samples[i].empty() ? first[i] : median(samples[i]));
+  for (std::vector<double>& seconds : samples) found.push_back(median(std::move(seconds)));
   return found;
 }

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <iomanip>
-#include <iostream>
 #include <optional>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 /// One JSON object, its members in order of insertion.
@@ -40,11 +38,4 @@ inline std::string list(const std::vector<Row>& rows) {
   std::string text;
   for (const Row& row : rows) text += (text.empty() ? "\n    " : ",\n    ") + row.text();
   return '[' + text + "\n  ]";
-}
-
-/// Prints the rows of a program, with what they depend on.
-inline void print_rows(const std::vector<Row>& rows, bool emulated) {
-  std::cout << "{\n  \"emulated\": " << (emulated ? "true" : "false")
-            << ",\n  \"cores\": " << std::thread::hardware_concurrency()
-            << ",\n  \"rows\": " << list(rows) << "\n}\n";
 }

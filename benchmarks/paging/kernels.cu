@@ -168,14 +168,6 @@ PAGED_KERNEL budgeted_rows(const isthmus::budgeted_map* map, const unsigned* row
   rows_of(array, rows, count, out);
 }
 
-PAGED_KERNEL budgeted_gather(const isthmus::budgeted_map* map, const unsigned* at, ull count,
-                             float* out) {
-  isthmus::budgeted_array<float> array(*map);
-  float sum = 0;
-  for (ull i = lane_of_grid(); i < count; i += num_lanes()) sum += array.load(at[i]);
-  add_to(out, sum);
-}
-
 PAGED_KERNEL budgeted_blocks(const isthmus::budgeted_map* map, ull num_blocks, ull num_read,
                              float* out) {
   isthmus::budgeted_array<float4> array(*map);

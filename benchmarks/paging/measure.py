@@ -29,7 +29,6 @@ from machine import machine_facts
 from managed import measure_managed
 from policies import measure_policies
 from random_order import measure_random_order
-from shares import measure_shares
 
 cupy: Any = optional("cupy")
 
@@ -62,7 +61,6 @@ PARTS = (
     "sparse",
     "managed",
     "written_back",
-    "shares",
     "random_order",
     "budgets",
 )
@@ -304,7 +302,6 @@ def main() -> None:
             "sparse": partial(sparse, bench, host, device),
             "managed": partial(measure_managed, bench, cupy),
             "written_back": partial(written_back, bench, host),
-            "shares": partial(measure_shares, bench, host, device, cupy),
             "random_order": partial(measure_random_order, bench, host, device),
             "budgets": partial(measure_budgets, bench, cupy, host, device),
         }

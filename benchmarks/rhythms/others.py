@@ -7,6 +7,7 @@ to and from an address, as cudaMemcpy does.
 
 import ctypes
 import mmap
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -18,7 +19,8 @@ import numpy as np
 
 import isthmus
 
-UP, DOWN = 1, 2  # Source: cudaMemcpyKind
+sys.path.insert(0, str(Path(__file__).parents[1] / "transfer"))
+from contestants import DEVICE_TO_HOST, HOST_TO_DEVICE, cudart, optional
 
 
 @dataclass(frozen=True)
@@ -58,37 +60,6 @@ def shared(size: int, kind: str) -> "np.ndarray[Any, Any]":
         return np.frombuffer(mmap.mmap(file.fileno(), size), np.uint8)
 
 
-def optional(name: str) -> Any:  # noqa: ANN401 - none of them need be installed
-    """Import a library, or return None."""
-    import importlib
-
-    try:
-        return importlib.import_module(name)
-    except Exception as error:  # noqa: BLE001 - whatever keeps it from working here
-        print(f"without {name}: {type(error).__name__}: {error}")
-        return None
-
-
-def nvidia_library(name: str) -> str | None:
-    """Find a library in NVIDIA's wheels; None if there is none."""
-    try:
-        import nvidia
-    except ImportError:
-        return None
-    found = [one for folder in nvidia.__path__ for one in Path(folder).glob(f"*/lib/{name}")]
-    return str(min(found)) if found else None
-
-
-def memcpy_function() -> Callable[[int, int, int, int], int] | None:
-    """Find cudaMemcpy in a wheel; None if there is none."""
-    found = nvidia_library("libcudart.so.*")
-    if found is None:
-        return None
-    function = ctypes.CDLL(found).cudaMemcpy
-    function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    return function  # type: ignore[no-any-return] - a function of ctypes
-
-
 class Libraries:
     """
     Every installed library, and memory of the device that all of them use.
@@ -102,7 +73,7 @@ class Libraries:
         torch = optional("torch")
         self._torch = torch if torch is not None and torch.cuda.is_available() else None
         self._cupy = optional("cupy") if self._torch is not None else None
-        self._memcpy = memcpy_function() if self._torch is not None else None
+        self._runtime = cudart() if self._torch is not None else None
         self._own: dict[int, Any] = {}
         self.work = self._worker() if self._torch is not None else None
         if self._torch is not None:
@@ -151,7 +122,7 @@ class Libraries:
             found["torch"] = self._torch_pair(device, host, up=up)
         if self._cupy is not None:
             found["cupy"] = self._cupy_pair(device, host, up=up)
-        if self._memcpy is not None:
+        if self._runtime is not None:
             found["cudaMemcpy"] = self._memcpy_pair(device, host, size, up=up)
         return found
 
@@ -196,7 +167,9 @@ class Libraries:
         *,
         up: bool,
     ) -> Pair:
-        memcpy, pointer = self._memcpy, device.data_ptr()
+        memcpy, pointer = self._runtime.cudaMemcpy, device.data_ptr()  # type: ignore[union-attr]
+        memcpy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+        kind = HOST_TO_DEVICE if up else DEVICE_TO_HOST
 
         def prepare() -> tuple[int, Any]:
             array = host()
@@ -204,7 +177,8 @@ class Libraries:
 
         def copy(prepared: tuple[int, Any]) -> None:
             there = prepared[0]
-            failed = memcpy(pointer, there, size, UP) if up else memcpy(there, pointer, size, DOWN)
+            ends = (pointer, there) if up else (there, pointer)
+            failed = memcpy(*ends, size, kind)
             if failed:
                 raise RuntimeError(f"cudaMemcpy failed with {failed}")
 

@@ -19,9 +19,7 @@ cudart=$(python3 "$here/../../cmake/wheel_file.py" "*/lib/libcudart.so.*" "nvidi
 isthmus doctor > "$out/doctor.txt"
 isthmus profile -o "$out/profile.json" > "$out/profile.txt" 2>> "$log"
 "$details" small,pinning,sweep $((1 << 30)) ${cudart:+"$cudart"} > "$out/details.json" 2>> "$log"
-"$details" grid $((1 << 30)) ${cudart:+"$cudart"} > "$out/grid.json" 2>> "$log"
 "$here/cores.sh" "$out" "$details" ${cudart:+"$cudart"} 2>> "$log"
 python3 "$here/side_by_side.py" "$out/side_by_side.json" >> "$log" 2>&1
 python3 "$here/python_calls.py" "$details" "$out/python_calls.json" > "$out/python_calls.txt" 2>> "$log"
 python3 "$here/loading.py" "$out/loading.json" >> "$log" 2>&1
-python3 "$here/figures.py" "$out" > "$out/figures.txt"

@@ -15,8 +15,6 @@ inline constexpr std::size_t kMib = kKib * kKib;
 std::vector<Row> sweep(Arena& arena);
 /// The same for a few sizes from 64 KiB on, with pageable memory: for machines with few cores.
 std::vector<Row> large_copies(Arena& arena);
-/// Every path by itself and the chosen one, by size, direction and kind.
-std::vector<Row> choice_grid(Arena& arena);
 /// Copies of 4 B to 64 KiB, beside the window that they use.
 std::vector<Row> small_copies(Arena& arena);
 /// For each line "h2d" or "d2h" on standard input: the seconds of one copy, averaged over a burst.

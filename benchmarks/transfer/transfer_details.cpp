@@ -2,7 +2,7 @@
 //
 //   transfer_details TABLES MAX_BYTES [LIBCUDART]
 //
-// TABLES is "sweep", "large", "grid", "small", "pinning", or several with commas; MAX_BYTES is the
+// TABLES is "sweep", "large", "small", "pinning", or several with commas; MAX_BYTES is the
 // largest copy. LIBCUDART is the path of a CUDA runtime, whose cudaMemcpy is the rival; without it
 // the rival is the driver's blocking copy. The device is the first one of $ISTHMUS_DRIVER. One
 // calling thread, warm memory on both sides, medians of rounds in which all compared copies take
@@ -24,10 +24,9 @@ namespace {
 std::vector<Row> table(const std::string& name, Arena& arena) {
   if (name == "sweep") return sweep(arena);
   if (name == "large") return large_copies(arena);
-  if (name == "grid") return choice_grid(arena);
   if (name == "small") return small_copies(arena);
   if (name == "pinning") return pinning(arena);
-  throw std::invalid_argument("no table '" + name + "': sweep, large, grid, small, pinning");
+  throw std::invalid_argument("no table '" + name + "': sweep, large, small, pinning");
 }
 
 Row machine(const Arena& arena) {

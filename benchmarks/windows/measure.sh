@@ -21,4 +21,3 @@ python3 "$here/python_calls.py" > "$out/python_calls.txt" 2>> "$out/run.log"
 if [ $# -ge 2 ]; then
   "$2" ${3:+"$3"} > "$out/details.json" 2>> "$out/run.log"
 fi
-python3 "$here/figures.py" "$out" > "$out/figures.txt"
