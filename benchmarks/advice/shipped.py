@@ -3,7 +3,7 @@ Writes the profiles that `isthmus advise --machine NAME` ships, from the results
 
     python benchmarks/advice/shipped.py [FOLDER]
 
-The H200's is the one by which questions.py was answered. A profile that `isthmus profile` wrote
+The H200's is the one in h200/questions.json. A profile that `isthmus profile` wrote
 before it measured host memory lacks what memory costs. The H100's is completed here from results of
 the same kind of machine: allocations in a run of `isthmus bench`, a pool's blocks, and downloads
 into new memory.

@@ -1,19 +1,17 @@
 """
-What a file of measure.py or alone.py says over all of its rows; needs no GPU.
+What a file of measure.py says over all of its rows; needs no GPU.
 
     python benchmarks/rhythms/summary.py FILE.json
 
-Of measure.py: the time over the rivals' in each rhythm, as geometric means over sizes, directions
+The time over the rivals' in each rhythm, as geometric means over sizes, directions
 and kinds of memory; rows that are slower by more than 5 % and 0.5 us; long uploads over pinned
-memory's rate; pairs whose CPU time is above twice PyTorch's. Of alone.py with --former: how much
-less a copy takes than by the former version, as trimmed means of the differences in each round.
+memory's rate; pairs whose CPU time is above twice PyTorch's.
 """
 
 import argparse
 import json
 import statistics
 from collections import defaultdict
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +22,6 @@ KINDS = ("pageable", "pinned")
 LONG_BYTES = (64 * MIB, 256 * MIB, 1024 * MIB)
 MAX_TIMES, MAX_MORE_S = 1.05, 0.5e-6
 MAX_CPU_TIMES = 2
-TRIMMED = 5  # a fifth at each end
 
 Row = dict[str, Any]
 Cell = tuple[str, str, int, str]
@@ -37,12 +34,6 @@ def cells_of(rows: list[Row], value: str) -> dict[Cell, dict[str, Any]]:
         cell = (row["direction"], row["kind"], row["bytes"], row["rhythm"])
         cells[cell][row["contestant"]] = row[value]
     return cells
-
-
-def trimmed_mean(values: Sequence[float]) -> float:
-    """Average the middle three fifths."""
-    cut = len(values) // TRIMMED
-    return statistics.mean(sorted(values)[cut : len(values) - cut])
 
 
 def is_middle(cell: Cell) -> bool:
@@ -86,33 +77,15 @@ def show_cpu(rows: list[Row]) -> None:
     print(f"CPU time above twice torch's: {len(above)} of {len(cells)}", *above.items())
 
 
-def show_former(rows: list[Row]) -> None:
-    """Print what copies take less than by the former version."""
-    for value in ("rounds_s", "rounds_mean_s"):
-        cells = {cell: one for cell, one in cells_of(rows, value).items() if is_middle(cell)}
-        for rhythm in dict.fromkeys(cell[3] for cell in cells):
-            for name, former in (("isthmus C", "former C"), ("isthmus", "former")):
-                less = [
-                    before - now
-                    for cell, one in cells.items()
-                    if cell[3] == rhythm
-                    for now, before in zip(one[name], one[former], strict=True)
-                ]
-                print(value, rhythm, name, f"{trimmed_mean(less) * 1e6:.2f} us less")
-
-
 def main() -> None:
     """Read the file and print its summary."""
     arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[1])
     arguments.add_argument("file", type=Path)
     record = json.loads(arguments.parse_args().file.read_text("utf-8"))
-    rows = record["results"]
-    if "cores" in record:
-        return show_former(rows)
-    cells = cells_of(rows, "median_s")
+    cells = cells_of(record["results"], "median_s")
     show_rivals(cells)
     show_long_uploads(cells)
-    return show_cpu(record["cpu"])
+    show_cpu(record["cpu"])
 
 
 if __name__ == "__main__":

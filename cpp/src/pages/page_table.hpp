@@ -26,8 +26,6 @@ struct Answer {
 ///
 /// Each request gets the answer for the page's present state: a request that waits is repeated when
 /// a part of the page has arrived. A hit takes a look-up and a test, and allocates nothing.
-///
-/// Measured    benchmarks/sim/pages.cpp
 class PageTable {
 public:
   /// Throws      what check(policy) throws.

@@ -80,9 +80,7 @@ def test_a_committed_result_has_one_record_a_line(path: str) -> None:
     [
         ("now.json", "isthmus slower: 1 of 272"),
         ("now.json", "CPU time above twice torch's: 1 of 40"),
-        ("before.json", "isthmus slower: 0 of 272"),
         ("cpu.json", "CPU time above twice torch's: 0 of 40"),
-        ("alone.json", "rounds_s sleep isthmus C 5.50 us less"),
     ],
 )
 def test_the_summary_of_rhythms_says_what_their_readme_says(name: str, said: str) -> None:

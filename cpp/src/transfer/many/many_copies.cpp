@@ -59,7 +59,8 @@ bool is_of_device(const ManyCopy& copy) {
 }
 
 // Arrays as short as this cross in less time than beginning to copy them takes: 4 KiB in 0.1 us of a
-// fast link, beside 0.3 us for each array of a list. Source: benchmarks/frontdoor/lists_begun.py.
+// fast link, beside 0.3 us for each array of a list. Source:
+// benchmarks/frontdoor/h200/lists_begun.json.
 constexpr std::size_t kMostBytesOfShortList = std::size_t{4} << 10U;
 
 bool are_made_sooner_than_begun(std::span<const ManyCopy> copies) {
