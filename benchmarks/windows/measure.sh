@@ -17,7 +17,6 @@ isthmus bench -p window --budget 60 --output "$out/run.json" > "$out/run.txt" 2>
 for _ in 1 2; do
   isthmus bench -p window --sizes 4,64,1KiB,4KiB,64KiB,1MiB --budget 15 2>> "$out/run.log"
 done > "$out/again.txt"
-python3 "$here/python_calls.py" > "$out/python_calls.txt" 2>> "$out/run.log"
 if [ $# -ge 2 ]; then
   "$2" ${3:+"$3"} > "$out/details.json" 2>> "$out/run.log"
 fi
