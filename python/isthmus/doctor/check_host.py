@@ -13,9 +13,7 @@ _SLOW_CLOCK_NS = 200.0
 # How much longer pinning takes without huge pages: 46 against 21 ms/GiB for pages touched before,
 # on an H100 machine with 16 cores, in one run of a prototype.
 _PINNING_WITHOUT_HUGE_PAGES = "about twice as long"
-# On an H100 machine 64 MiB up took 4.3 ms back to back while 0.39 of its 16 CPUs were stolen, and
-# 1.5 on two of which hardly any were. Source: benchmarks/rhythms/README.md. Which share of the time
-# that these machines wanted since boot was stolen isn't known: this limit is a guess.
+# Stolen CPUs slow staged copies; from which share on isn't known: this limit is a guess.
 _MUCH_STOLEN = 0.01
 # With fewer cores, staged copies lose rate. A link of PCIe 5.0 takes several threads' copying.
 _FEW_CORES = 4
