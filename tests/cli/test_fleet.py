@@ -169,7 +169,7 @@ def test_the_page_names_the_bad_nodes_first(invoke: Invoke, folder: Path) -> Non
     outcome = invoke("fleet", "check", str(folder), "--format", "html")
     assert outcome.code == 3
     assert outcome.out.startswith("<!DOCTYPE html>")
-    assert "2 of 12 GPUs and 1 dead node are bad: 1 dead and 1 slow." in outcome.out
+    assert "2 of 13 are bad (12 GPUs and 1 dead node): 1 dead and 1 slow." in outcome.out
     assert outcome.out.index("n12 is dead") < outcome.out.index("n11 GPU 0 is slow")
 
 

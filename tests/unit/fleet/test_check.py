@@ -548,7 +548,7 @@ def test_results_that_no_family_has_are_counted_as_not_judged() -> None:
 
 def test_a_dead_node_is_no_gpu_in_the_counts() -> None:
     text = fleet_text(check_fleet(fleet_of(equal_nodes(4)), expected=["gone"]))
-    assert text.startswith("1 of 4 GPUs and 1 dead node is bad: 1 dead")
+    assert text.startswith("1 of 5 is bad (4 GPUs and 1 dead node): 1 dead")
 
 
 @pytest.mark.parametrize(("count", "many"), [(8, False), (9, True)])

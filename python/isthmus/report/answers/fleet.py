@@ -78,7 +78,9 @@ def headline(health: Health) -> str:
     if not counts:
         return f"none of {what} is bad"
     are = "is" if len(health.bad) == 1 else "are"
-    return f"{len(health.bad)} of {what} {are} bad: {listed(counts)}"
+    if dead or not health.count(Verdict.DEAD):
+        return f"{len(health.bad)} of {what} {are} bad: {listed(counts)}"
+    return f"{len(health.bad)} of {total} {are} bad ({what}): {listed(counts)}"
 
 
 def modelled_warning(health: Health) -> str | None:
