@@ -105,6 +105,7 @@ class Noise:
         base = self.base.model_copy(update={"machine": node.machine})
         device = node.machine.device
         gpu = Gpu(node=node.name, uuid=device.uuid, machine=node.machine, facts=facts_of(base))
+        gpu.tried = gpu.passed = {result.test for result, _, _ in self._judged}
         for number in range(repeats):
             begun = base.run.started_at + timedelta(hours=number)
             gpu.times.append((begun, begun + timedelta(seconds=13)))

@@ -123,6 +123,7 @@ void StructurePairs::add_members(nb::handle target, nb::handle source, std::size
   if (num_absent != 0) drop_tied(absent);
   if (absent.empty() && PyDict_Size(sources.ptr()) == count - num_absent) return;
   std::vector<std::string> missing;
+  missing.reserve(absent.size());
   for (const nb::object& item : absent) missing.push_back(path_of(container, item[0]));
   refuse_keys(targets, sources, container, missing);
 }

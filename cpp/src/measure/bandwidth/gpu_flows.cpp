@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include <isthmus/errors.hpp>
+
 #include "measure/bandwidth/concurrent_flows.hpp"
 #include "measure/bandwidth/host_flow.hpp"
 

@@ -35,7 +35,7 @@ std::vector<std::string> Bench::take_notices() {
 }
 
 Measurement Bench::measure_small_copies(const SmallCopyOptions& options) {
-  LatencyOptions given = options;
+  SmallCopyOptions given = options;
   if (options.method == Method::window) given.windows = &windows();
   CopyBuffers& buffers = small_buffers(options);
   Measurement found = measure_latency(buffers, kernels(), given);
