@@ -8,16 +8,7 @@ from isthmus.errors import Unavailable
 
 @contextmanager
 def packages_for(capability: str, needs: str) -> Iterator[None]:
-    """
-    Stand around imports: one that fails becomes an error that says how to get the package.
-
-    Args:
-        capability: What can't be done without the packages.
-        needs: How to get them.
-
-    Raises:
-        Unavailable: A package isn't installed.
-    """
+    """Stand around imports: one that fails becomes Unavailable, with how to get the package."""
     try:
         yield
     except ImportError as cause:

@@ -9,17 +9,9 @@ _SHORT = 80
 
 def json_text(document: object) -> str:
     """
-    Write JSON with one record a line.
-
-    A record is an object or a list in a list. It is one line, however long, unless it holds records
-    itself. A list of plain values is one line, too, and so is an object of at most 80 characters
-    within another. Any other object has a line for each member.
-
-    Args:
-        document: What `json.dumps` takes.
-
-    Returns:
-        The text, with a newline at its end.
+    Write JSON with one record a line: an object or a list in a list, however long, that holds no
+    records itself; and a newline at its end. A list of plain values is one line, too, and so is an
+    object of at most 80 characters within another.
     """
     if isinstance(document, dict) and document:
         return _members(document, "") + "\n"

@@ -6,15 +6,8 @@ from pathlib import Path
 
 def find_nvrtc(max_major: int | None = None) -> str | None:
     """
-    Find NVRTC in a wheel or a toolkit.
-
-    Args:
-        max_major: The driver's CUDA major version: it can't load what a newer NVRTC compiled.
-            None accepts any.
-
-    Returns:
-        The path of the newest suitable one in a wheel; or of any other, even if it is too new, so
-        that messages can name it; None if there is none or it can't be loaded.
+    Find the newest NVRTC of a wheel that the driver, of `max_major`, can load the code of; or any
+    other, even if it is too new, so that messages can name it.
     """
     fitting = [
         (major, path)

@@ -36,12 +36,7 @@ def _nvtx() -> Any:  # noqa: ANN401 - a module that need not be installed
 
 
 def part(name: str) -> AbstractContextManager[object]:
-    """
-    Give a range for a block of code.
-
-    Args:
-        name: What the time line shows, in the domain "isthmus".
-    """
+    """Give an NVTX range, of the domain "isthmus", for a block of code."""
     nvtx = _nvtx()
     if nvtx is None:
         return nullcontext()

@@ -31,18 +31,7 @@ _DISPLAY_UNITS = [(f"{unit}iB", 1024**power) for unit, power in reversed(_BINARY
 
 
 def parse_size(text: str) -> int:
-    """
-    Read one size.
-
-    Args:
-        text: A number and perhaps a unit: `4`, `64KiB`, `1.5G`, `2MB`.
-
-    Returns:
-        The size in bytes, at least 1.
-
-    Raises:
-        UsageError: It isn't a size; the message names it, the hint the nearest valid choice.
-    """
+    """Read one size, such as `4`, `64KiB`, `1.5G` or `2MB`, in bytes."""
     typed = text.strip()
     match = _FORM.fullmatch(typed)
     if match is None:

@@ -31,11 +31,5 @@ def listed(words: Sequence[str]) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """
-    Write how many there are: "1 device", "2 devices".
-
-    Args:
-        number: How many.
-        noun: One of them. The plural has an s.
-    """
+    """Write how many there are: "1 device", "2 devices"."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

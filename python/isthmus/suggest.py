@@ -14,15 +14,8 @@ _UNSEEN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\
 
 def nearest_names(typed: str, valid: Iterable[str], *, count: int = 3) -> list[str]:
     """
-    Name the valid choices nearest to `typed`, best first.
-
-    Args:
-        typed: The given text.
-        valid: The valid texts.
-        count: At most this many.
-
-    Returns:
-        Close spellings; if there are none, names that contain or share a part with `typed`.
+    Name the valid choices nearest to `typed`, best first; if there are none, those that contain or
+    share a part with it.
     """
     names, typed = list(valid), typed[:_MAX_COMPARED]
     close = difflib.get_close_matches(typed, names, n=count, cutoff=0.6)

@@ -89,19 +89,8 @@ def advice_on(
     question: Question, profile: Profile, *, size_range: tuple[int, int] | None = None
 ) -> Advice:
     """
-    Answer a question.
-
-    Args:
-        question: What is asked.
-        profile: The machine, with the costs of its host memory.
-        size_range: Between which sizes break-evens are searched, in bytes; None is everything that
-            was measured, and the question's size.
-
-    Returns:
-        The answer.
-
-    Raises:
-        UsageError: The profile lacks costs, or nothing is possible.
+    Answer a question; break-evens are searched in `size_range` (bytes), by default in all that was
+    measured.
     """
     costs = MachineCosts(profile, question.cores)
     ways, refused = ways_of(question, costs)
@@ -146,21 +135,9 @@ def classic_answers(
     profile: Profile, *, uses: int = 1, cores: float | None = None
 ) -> tuple[Advice, Advice]:
     """
-    Answer the two classic questions: at which sizes does pinned memory pay?
-
-    M. Boyer asked them of a GTX 280 ("Choosing Between Pinned and Non-Pinned Memory", University of
-    Virginia). There it paid from 16 MB on, and never.
-
-    Args:
-        profile: The machine, with the costs of its host memory.
-        uses: How often the memory is used.
-        cores: As in `Question`.
-
-    Returns:
-        The answers for the same bytes up and down, and for a result of 4 B down.
-
-    Raises:
-        UsageError: The profile lacks the costs of host memory.
+    Answer the two classic questions (M. Boyer, "Choosing Between Pinned and Non-Pinned Memory",
+    University of Virginia): at which sizes does pinned memory pay for the same bytes up and down,
+    and for a result of 4 B down?
     """
     sizes = (_PAGE_BYTES, min(MachineCosts(profile).max_bytes, MAX_BYTES))
     asked = Question(size_bytes=sizes[1], direction=Direction.ROUND_TRIP, uses=uses, cores=cores)

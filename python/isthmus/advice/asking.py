@@ -176,17 +176,7 @@ def _profile(machine: str | None, device: "DeviceLike") -> "Profile":
 
 
 def profile_here(driver: "_native.Driver", ordinal: int) -> "Profile":
-    """
-    Give this machine's profile; measure and store it if there is none with all that advice needs.
-
-    Args:
-        driver: The device's driver.
-        ordinal: The device.
-
-    Raises:
-        Unavailable: The device has no memory for it, or the time was over before long copies were
-            measured.
-    """
+    """Give this machine's profile; measure and store it if none has all that advice needs."""
     from pathlib import Path
 
     from isthmus import _native

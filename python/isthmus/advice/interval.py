@@ -93,13 +93,7 @@ class Curve:
         self.at = cache(self._at)
 
     def _at(self, size_bytes: int) -> Interval:
-        """
-        Predict the time at a size.
-
-        Between two points, of which the second one takes several times as long for each byte, there
-        is a step, and nobody knows where: the spread reaches from the time without it to the time
-        with it.
-        """
+        """Predict the time at a size; across a step between two points the spread covers both."""
         middle, low, high = (
             on_line(self._sizes, series, size_bytes)
             for series in (self._seconds, self._lows, self._highs)

@@ -19,12 +19,7 @@ class MachineCosts:
     """
 
     def __init__(self, profile: Profile, cores: float | None = None) -> None:
-        """
-        Take a profile, and the cores that are asked about.
-
-        Raises:
-            UsageError: It lacks the costs of copies, or of host memory, or so many cores.
-        """
+        """Take a profile, and the cores that are asked about."""
         if profile.memory_cost(MemoryKind.PAGEABLE) is None:
             raise UsageError(
                 "the profile has no costs of host memory", hint="run `isthmus profile` again"
@@ -122,13 +117,7 @@ class MachineCosts:
         return curve.new_pages(size_bytes) if life == Life.FIRST_TIME else curve.at(size_bytes)
 
     def staging_slowdown(self, direction: str, cores: float | None) -> float | None:
-        """
-        Give how much longer staged copies take with fewer threads; None if that wasn't measured.
-
-        Args:
-            direction: "h2d" or "d2h".
-            cores: The cores that copies may use, with the caller's; None: all.
-        """
+        """Give how much longer staged copies take with fewer threads; None if not measured."""
         wanted = getattr(self.profile.staging_threads, direction)
         if cores is None or wanted is None or cores >= min(wanted, self.cores):
             return 1.0

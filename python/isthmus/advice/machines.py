@@ -19,18 +19,7 @@ def machine_names() -> list[str]:
 
 
 def machine_profile(name: str) -> Profile:
-    """
-    Read a machine's profile.
-
-    Args:
-        name: The name of a machine that comes with Isthmus, or the path of a profile's file.
-
-    Returns:
-        The profile.
-
-    Raises:
-        UsageError: There is no such machine or file, or the file is no profile.
-    """
+    """Read the profile of a machine that comes with Isthmus, or that at a path."""
     if name in machine_names():
         return Profile.model_validate_json((_FOLDER / f"{name}{_SUFFIX}").read_bytes())
     path = Path(name)

@@ -154,16 +154,7 @@ class OffloadAdvice:
 
 
 def offload_advice(computation: Computation, profile: Profile) -> OffloadAdvice:
-    """
-    Say whether a computation should go to the GPU, and from which size and how many times on.
-
-    Args:
-        computation: Its bytes and times.
-        profile: The machine.
-
-    Returns:
-        The answer.
-    """
+    """Say whether a computation should go to the GPU, and from which size and how many times on."""
     costs = MachineCosts(profile, computation.cores)
     ways, refused = [], []
     for transport in Transport:

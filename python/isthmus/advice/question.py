@@ -99,12 +99,7 @@ class Question:
 
 
 def result_asked(result: int | str | None, size_bytes: int, direction: Direction) -> int:
-    """
-    Give the bytes of a result: by default a number of 4 B, or all if there are fewer.
-
-    Raises:
-        UsageError: It isn't a size, or nothing is reduced.
-    """
+    """Give the bytes of a result: by default a number of 4 B, or all if there are fewer."""
     if result is None:
         return min(_RESULT_BYTES, size_bytes)
     if direction != Direction.REDUCE:
@@ -115,12 +110,7 @@ def result_asked(result: int | str | None, size_bytes: int, direction: Direction
 
 
 def size_asked(size: int | str) -> int:
-    """
-    Read a size in bytes, or as "64MiB".
-
-    Raises:
-        UsageError: It isn't one.
-    """
+    """Read a size in bytes, or as "64MiB"."""
     try:
         return parse_size(size) if isinstance(size, str) else index(size)
     except TypeError:
@@ -130,22 +120,12 @@ def size_asked(size: int | str) -> int:
 
 
 def direction_named(name: str) -> Direction:
-    """
-    Find a direction by its name; "h2d" and "d2h" are understood.
-
-    Raises:
-        UsageError: There is none of that name.
-    """
+    """Find a direction by its name; "h2d" and "d2h" are understood."""
     return _named(Direction, _SHORT_NAMES.get(name.lower(), name), "direction")
 
 
 def buffer_named(name: str) -> Buffer:
-    """
-    Find what exists already by its name.
-
-    Raises:
-        UsageError: There is none of that name.
-    """
+    """Find what exists already by its name."""
     return _named(Buffer, name, "buffer")
 
 

@@ -35,12 +35,8 @@ PLAIN = {
 
 def sentence_of(question: Question, ways: Sequence[Way], first_time: Sequence[Way] = ()) -> str:
     """
-    Say what to do, what it takes, and what it gains.
-
-    Args:
-        question: What was asked.
-        ways: The answer, the fastest first; at least one.
-        first_time: The same if each page is new; empty: the buffer exists.
+    Say what to do, what it takes, and what it gains; of both lists the fastest comes first, and
+    `first_time` is for memory whose pages are new.
     """
     best = ways[0]
     done = f"{_DOINGS[best.name]}{_path_words(question, best)}"

@@ -79,19 +79,8 @@ def ranges_faster(
     ranked: Ranked, first: int, last: int, challenger: Name, than: Name, steps: int = SIZE_STEPS
 ) -> list[Range]:
     """
-    List where one way is faster than another.
-
-    Args:
-        ranked: Gives all ways at a value.
-        first: The smallest value, at least 1.
-        last: The largest one.
-        challenger: The way that is to be faster.
-        than: The way that it is compared with.
-        steps: Of the grid, for each power of two.
-
-    Returns:
-        The ranges, ascending. Ranges between which the spreads of both meet are one, and so are
-        those in which they do everywhere left out.
+    List the ranges, ascending, where `challenger` is faster than another way. Ranges between which
+    the spreads of both meet are one; where they meet everywhere, there is none.
     """
     grid = _grid(first, last, steps)
     pair = _Pair(ranked=ranked, before=than, after=challenger)
@@ -130,16 +119,8 @@ def _runs(grid: Sequence[int], pair: "_Pair") -> list[tuple[int, int]]:
 
 def fastest_turns(ranked: Ranked, first: int, last: int) -> list[Turn]:
     """
-    List where another way becomes the fastest, by more than the spread.
-
-    Args:
-        ranked: Gives all ways at a value.
-        first: The smallest value, at least 1.
-        last: The largest one.
-
-    Returns:
-        The changes, by ascending value. One that is undone within an eighth of a power of two
-        may be missed.
+    List where another way becomes the fastest, by more than the spread; one that is undone within
+    an eighth of a power of two may be missed.
     """
     grid = [value for value in _grid(first, last, SIZE_STEPS) if ranked(value)]
     found: list[Turn] = []

@@ -83,16 +83,7 @@ class _Memory:
 
 
 def ways_of(question: Question, costs: MachineCosts) -> tuple[list[Way], list[tuple[Name, str]]]:
-    """
-    Work out every way for a question.
-
-    Args:
-        question: What is asked.
-        costs: The machine.
-
-    Returns:
-        The ways, the fastest first, and those that aren't possible, each with the reason.
-    """
+    """Work out every way for a question, the fastest first, and why others aren't possible."""
     found, refused = [], []
     for name, work_out in _WAYS[question.buffer].items():
         try:

@@ -23,12 +23,8 @@ def c_strides(shape: Sequence[int], item_size: int) -> tuple[int, ...]:
 
 def is_c_contiguous(shape: Sequence[int], strides: Sequence[int] | None, item_size: int) -> bool:
     """
-    Tell whether an array's items follow each other in C order.
-
-    Args:
-        shape: Items along each dimension.
-        strides: In the unit of `item_size`; None is C order.
-        item_size: The stride between neighbours: 1 for strides in items, else bytes.
+    Tell whether items follow each other in C order; strides are in the unit of `item_size`, and
+    None is C order.
     """
     if strides is None or 0 in shape:
         return True

@@ -6,14 +6,8 @@ from typing import Any
 
 def loaded_type(library: str, name: str) -> Any:  # noqa: ANN401 - a type of any library
     """
-    Give a type of a library's.
-
-    Args:
-        library: The module's name: "torch".
-        name: Of the type in it, with dots: "nn.Parameter".
-
-    Returns:
-        None if the library isn't loaded, or another thread is just importing it.
+    Give a library's type by its dotted name; None if the library isn't loaded, or another thread is
+    just importing it.
     """
     found: Any = sys.modules.get(library)
     for part in name.split("."):

@@ -12,15 +12,9 @@ _EXTRA_STATE = "_extra_state"  # PyTorch's name of what get_extra_state() gives
 
 def members_of(structure: Any, written: bool) -> dict[Any, Any]:  # noqa: ANN401
     """
-    Give the members of a mapping; of a PyTorch module its parameters and buffers by name.
-
-    Args:
-        structure: A mapping or a module.
-        written: They are a copy's targets.
-
-    Raises:
-        UsageError: They are targets that the structure makes when it is asked: what is copied to
-            them would be lost.
+    Give the members of a mapping, or a PyTorch module's parameters and buffers by name. Targets
+    (`written`) that the structure makes when it is asked are refused: what is copied to them would
+    be lost.
     """
     found = _asked(structure)
     if not written:

@@ -14,16 +14,8 @@ _DEVICE_NAME = re.compile(r"cuda(?::([0-9]{1,5}))?")
 
 def ordinal_of(device: object, driver: _native.Driver) -> int:
     """
-    Give the ordinal of the GPU that a caller means.
-
-    Args:
-        device: Its ordinal, "cuda:ORDINAL", or a device of PyTorch, CuPy, JAX or cuda.core; "cuda"
-            for PyTorch's current one, or the first.
-        driver: Shows the GPUs.
-
-    Raises:
-        UsageError: There is no such GPU.
-        Unavailable: There is no driver, or no GPU.
+    Give the ordinal of the GPU that a caller means: by its ordinal, "cuda:ORDINAL", or a device of
+    PyTorch, CuPy, JAX or cuda.core; "cuda" is PyTorch's current one, or the first.
     """
     driver.require_devices()
     ordinal = _meant(device)

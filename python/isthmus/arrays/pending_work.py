@@ -26,16 +26,9 @@ class PendingWork:
 
     def export(self, array: object, device: int | None, stream: int | None) -> object:
         """
-        Let a library export an array by DLPack.
-
-        Args:
-            array: Has `__dlpack__`.
-            device: The array's, made current meanwhile, which PyTorch demands; None on the host.
-            stream: The library orders its pending work before this stream; -1 is none, and so is
-                None, for the host.
-
-        Returns:
-            A capsule: of DLPack 1 if the library knows it.
+        Let a library export an array by DLPack, its pending work ordered before `stream` (-1 or
+        None: none). The array's device (None: the host) is current meanwhile, which PyTorch
+        demands.
         """
         tensor: Any = array
         library = library_of(array)
@@ -48,14 +41,7 @@ class PendingWork:
             return _capsule(tensor, stream)
 
     def wait(self, stream: int, device: int | None, pointer: int) -> None:
-        """
-        Return when a stream's work is complete.
-
-        Args:
-            stream: A CUstream.
-            device: The stream's; None if it has to be asked for by the pointer.
-            pointer: Memory of the stream's device.
-        """
+        """Return when a CUstream's work is complete; None is the device of `pointer`."""
         if device is None:
             device = _native.pointer_device(self._driver, pointer)
         if device is not None:

@@ -9,12 +9,7 @@ _END_OF_ADDRESSES = 1 << 64
 
 
 def checked_number(what: str, value: object) -> int:
-    """
-    Give an integer-like value as an int.
-
-    Raises:
-        UsageError: It is none, or doesn't fit 64 bits without a sign.
-    """
+    """Give an integer-like value as an int."""
     try:
         number = -1 if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
     except TypeError:

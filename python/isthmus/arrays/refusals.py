@@ -83,16 +83,8 @@ _SAYINGS = {
 
 def refuse(thing: object, reason: str, detail: object) -> NoReturn:
     """
-    Refuse an object that can't be read.
-
-    Args:
-        thing: The object.
-        reason: A word of the native reader's.
-        detail: What the reason is about; for "raised" and "buffer", what was raised meanwhile.
-
-    Raises:
-        UsageError: Always, but for errors of our own, a lack of memory, and interruptions, which
-            are raised as they are.
+    Raise the UsageError for an object that can't be read; errors of our own, a lack of memory and
+    interruptions, as `detail`, are raised as they are.
     """
     what = type(thing).__name__
     if reason in {"raised", "buffer"} and isinstance(detail, BaseException):
@@ -136,11 +128,8 @@ def _known(thing: object) -> tuple[str, str] | None:
 
 def refuse_at(path: str, refusal: BaseException) -> NoReturn:
     """
-    Raise a refusal again, saying which of many arrays it is about.
-
-    Args:
-        path: Where the array is: "model.layers.3.bias".
-        refusal: What was raised; other than UsageError and Unavailable it is raised as it is.
+    Raise a refusal again, with the array's path ("model.layers.3.bias"); what is neither UsageError
+    nor Unavailable is raised as it is.
     """
     if isinstance(refusal, Unavailable):
         raise Unavailable(

@@ -21,15 +21,7 @@ _OF_ML_DTYPES = re.compile(r"bfloat16|b?complex32|u?int[124]|float[468]_e\w+")
 
 
 def lengths_of(shape: SupportsIndex | Sequence[SupportsIndex]) -> tuple[int, ...]:
-    """
-    Give a shape as the items along each dimension.
-
-    Args:
-        shape: These, or the items of an array with one dimension.
-
-    Raises:
-        UsageError: It is no shape, has a negative length, or too many dimensions.
-    """
+    """Give a shape, or the items of one dimension, as the items along each dimension."""
     try:
         lengths = tuple(map(operator.index, shape))  # type: ignore[arg-type]
     except TypeError:
@@ -45,17 +37,7 @@ def lengths_of(shape: SupportsIndex | Sequence[SupportsIndex]) -> tuple[int, ...
 
 
 def dtype_of(numpy: Any, dtype: "ItemType") -> "np.dtype[Any]":  # noqa: ANN401 - a module
-    """
-    Give a type of items as NumPy has it.
-
-    Args:
-        numpy: The module.
-        dtype: A type of NumPy, ml_dtypes or PyTorch, or its name.
-
-    Raises:
-        UsageError: NumPy has no such type.
-        Unavailable: It has it only with ml_dtypes, which isn't installed.
-    """
+    """Give a type of items of NumPy, ml_dtypes or PyTorch, or its name, as NumPy has it."""
     of_torch = loaded_type("torch", "dtype")
     is_of_torch = of_torch is not None and isinstance(dtype, of_torch)
     named: Any = str(dtype).removeprefix("torch.") if is_of_torch else dtype
@@ -86,11 +68,8 @@ def _of_ml_dtypes(numpy: Any, name: str) -> "np.dtype[Any]":  # noqa: ANN401 - a
 
 def require_addressable(lengths: Sequence[int], item_bytes: int) -> None:
     """
-    Refuse a shape that no memory holds.
-
-    Raises:
-        UsageError: It has more than 2**63 - 1 bytes. A length of 0 counts as 1: it leaves the
-            strides of the other dimensions.
+    Refuse a shape that no memory holds; a length of 0 counts as 1, because it leaves the strides of
+    the other dimensions.
     """
     size_bytes = item_bytes
     for length in lengths:

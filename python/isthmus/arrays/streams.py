@@ -11,14 +11,8 @@ from isthmus.errors import UsageError
 
 def stream_handle(stream: object) -> int:
     """
-    Give the CUstream that an object means.
-
-    Args:
-        stream: A handle, or a stream of PyTorch, CuPy, cuda.core, Numba: whatever has
-            `__cuda_stream__`, `.cuda_stream`, `.ptr`, or is an integer.
-
-    Raises:
-        UsageError: It is none of these.
+    Give the CUstream that an object means: an integer, or whatever has `__cuda_stream__`,
+    `.cuda_stream` or `.ptr`.
     """
     told = getattr(stream, "__cuda_stream__", None)
     if told is not None:
@@ -35,10 +29,8 @@ def stream_handle(stream: object) -> int:
 
 def current_stream_of(library: str) -> Callable[[int], int]:
     """
-    Give a function from a device to the stream in which a library launches its work there now.
-
-    Args:
-        library: "torch" or "cupy"; it is loaded.
+    Give a function from a device to the stream in which a loaded library, "torch" or "cupy",
+    launches its work there now.
     """
     cuda = sys.modules[library].cuda
     if library == "torch":

@@ -13,9 +13,8 @@ NoteWrites = Callable[[Iterable[Any]], None]
 
 def note_writes() -> NoteWrites:
     """
-    Give what raises the versions of PyTorch's tensors, as its `copy_` does.
-
-    Tensors that were made for inference have none, and are left out.
+    Give what raises the versions of PyTorch's tensors, as its `copy_` does; those that were made
+    for inference have none, and are left out.
     """
     torch = sys.modules["torch"]
     one: Callable[[Any], None] = torch.autograd.graph.increment_version

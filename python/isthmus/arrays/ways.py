@@ -21,17 +21,15 @@ Way = tuple[str, object]
 
 def way_of(kind: type) -> Way:
     """
-    Name the way to read arrays of a type. It is asked for once for each type.
-
-    Returns:
-        The way, and what it needs. "buffer": the buffer protocol. "pointer": an address and a size;
-        true on a device. "numpy": `__array_struct__`; an array by which the native module finds out
-        whether it knows where NumPy keeps what that says. "own": what a `DeviceArray` has ready.
-        "torch": DLPack's exchange API, which is a capsule. "cupy": CuPy's attributes; a function
-        that gives the current stream. "dlpack": `__dlpack__`; a function from a device to its
-        current stream or None, true for PyTorch's tensors, true for arrays that never change.
-        "cuda_interface": `__cuda_array_interface__`. "structure": no array; its members may be.
-        "any": the first protocol that an object has.
+    Name the way to read arrays of a type, and give what it needs; it is asked for once for each
+    type. "buffer": the buffer protocol. "pointer": an address and a size; true on a device.
+    "numpy": `__array_struct__`; an array by which the native module finds out whether it knows
+    where NumPy keeps what that says. "own": what a `DeviceArray` has ready. "torch": DLPack's
+    exchange API, which is a capsule. "cupy": CuPy's attributes; a function that gives the current
+    stream. "dlpack": `__dlpack__`; a function from a device to its current stream or None, true for
+    PyTorch's tensors, true for arrays that never change. "cuda_interface":
+    `__cuda_array_interface__`. "structure": no array; its members may be. "any": the first protocol
+    that an object has.
     """
     scalar = loaded_type("numpy", "generic")
     # A NumPy scalar's __array_interface__ is of an array that is gone by then.

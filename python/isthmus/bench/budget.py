@@ -28,15 +28,7 @@ class Budget:
         *,
         latest_s: float | None = None,
     ) -> None:
-        """
-        Start the clock.
-
-        Args:
-            seconds: For all points together.
-            points: In the order in which they will ask.
-            clock: Seconds since any fixed moment.
-            latest_s: Seconds after which no point begins; None sets no limit.
-        """
+        """Start the clock; points will ask in the order given, and none begins after `latest_s`."""
         self._clock = clock
         self._started = clock()
         self._seconds = seconds
@@ -50,14 +42,10 @@ class Budget:
 
     def share(self, point: Point) -> float | None:
         """
-        Give the next point its share.
-
-        Returns:
-            Seconds, more than 0. None if there is no time for it: the last moment has passed, or
-            the run is behind its plan. If half of the reserve is used up, points are left out of
-            the middle of every test; if all of it is, all but the first of every suite are. So
-            the last tests aren't left out as a whole. A point that weighs nothing takes no time.
-            Points before those of several GPUs are left out as if there were one GPU.
+        Give the next point its seconds; None if the last moment has passed, or the run is behind
+        its plan. If half of the reserve is used up, points are left out of the middle of every
+        test; if all of it is, all but the first of every suite are, so that the last tests aren't
+        left out as a whole.
         """
         own, index = point.weight, self._index
         used = self._used_reserve()

@@ -70,16 +70,8 @@ class Choice(Generic[DriverT]):
 
 def choose_device(wanted: str | None, open_driver: Callable[[str], DriverT]) -> Choice[DriverT]:
     """
-    Find a device.
-
-    Args:
-        wanted: As typed after `--device`. None is the first GPU, or the emulated device if there is
-            neither a driver nor a GPU.
-        open_driver: Opens a driver by its source: "" is `$ISTHMUS_DRIVER` or the system's.
-
-    Raises:
-        NoDevice: It doesn't exist, and the hint lists those that do; or its driver is broken.
-        UsageError: `wanted` has none of the known forms, or names an unknown profile.
+    Find a device as typed after `--device`; None is the first GPU, or the emulated device if there
+    is neither a driver nor a GPU.
     """
     if wanted is None:
         return _whichever(open_driver)
@@ -99,9 +91,8 @@ def choose_device(wanted: str | None, open_driver: Callable[[str], DriverT]) -> 
 
 def _whichever(open_driver: Callable[[str], DriverT]) -> Choice[DriverT]:
     """
-    Choose the first GPU, or the emulated device if there is certainly no GPU.
-
-    A broken driver may hide a GPU: modelled numbers would hide that it is broken.
+    Choose the first GPU, or the emulated device if there is certainly no GPU: a broken driver may
+    hide one.
     """
     asked_for = os.environ.get("ISTHMUS_DRIVER")
     try:

@@ -17,16 +17,7 @@ _MAX_COMPLETIONS = 50.0
 
 
 def check_latencies(found: Measurement, *, by_driver: bool) -> None:
-    """
-    Compare a small copy's metrics with each other and with the limits of what is possible.
-
-    Args:
-        found: All metrics of one copy.
-        by_driver: Driver calls made the copy; a CPU's own stores may take almost no time.
-
-    Raises:
-        ImpossibleTime: Too short for a call, or the GPU's clock contradicts the CPU's.
-    """
+    """Compare a small copy's metrics with each other and with the limits of what is possible."""
     medians = {s.metric: statistics.median(s.seconds) for s in found.samples if s.seconds}
     if by_driver:
         _check_shortest(medians)

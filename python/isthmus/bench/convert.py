@@ -36,19 +36,7 @@ def measured(
     clock_reasons: Sequence[str] | None = None,
     keep_samples: bool,
 ) -> list[Result]:
-    """
-    Summarise a measurement.
-
-    Args:
-        point: What was measured.
-        measurement: Its outcome.
-        host_pages_by_node: Where the host's buffer was; empty if unknown.
-        clock_reasons: The reasons for reduced GPU clocks meanwhile; None if unknown.
-        keep_samples: Keep the raw samples, in the result's unit.
-
-    Returns:
-        A result for each metric of the test: passed, or waived with the reason.
-    """
+    """Summarise a measurement as a result for each metric: passed, or waived with the reason."""
     samples = {_SAMPLED_AS.get(found.metric, found.metric): found for found in measurement.samples}
     around = Circumstances(
         first_call_s=measurement.first_call_seconds,
@@ -76,12 +64,8 @@ def waived(point: Point, reason: str) -> list[Result]:
 
 def failed(point: Point, error: Exception, *, not_run: bool = False) -> list[Result]:
     """
-    Give every metric of a point the same error.
-
-    Args:
-        point: What was to be measured.
-        error: What happened.
-        not_run: It happened to an earlier point, and made the device unusable for this one.
+    Give every metric of a point the same error; `not_run` if it happened to an earlier point, and
+    made the device unusable for this one.
     """
     before = "not run, the device was lost: " if not_run else ""
     driver = error if isinstance(error, DriverError) else None

@@ -105,12 +105,9 @@ class Demand:
 
     def sweep(self, powers: Sequence[int]) -> list[int]:
         """
-        Choose sizes: those requested, or a test's own as far as they fit.
-
-        Args:
-            powers: The test's own, ascending. A quick run takes every fourth of them, counted from
-                the largest that fits and is fast: pinning a GiB alone takes half a second. On an
-                emulated device, whose link is a straight line, it is every second.
+        Choose sizes: those requested, or a test's own (ascending) as far as they fit. A quick run
+        takes every fourth of them, counted from the largest that fits and is fast (pinning a GiB
+        alone takes half a second); of an emulated device's straight line, every second will do.
         """
         if self.sizes is not None:
             return list(self.sizes)
@@ -139,15 +136,8 @@ def limits_of(
     num_gpus: int = 1,
 ) -> Limits:
     """
-    Compute how much memory may be used, and leave room for other programs.
-
-    Args:
-        free_device_bytes: Free memory of the device.
-        free_host_bytes: Memory the host could still give this process; None if unknown.
-        emulated: The device's memory is taken from the host's.
-        num_cores: The most threads that may run at once.
-        cpu_nodes: NUMA nodes with CPUs that this process may use.
-        num_gpus: Devices that the driver offers.
+    Compute how much memory may be used, and leave room for other programs; an emulated device's is
+    taken from the host's.
     """
     device_bytes = free_device_bytes - free_device_bytes // 64
     host_bytes = device_bytes

@@ -53,12 +53,7 @@ Measure = Callable[[Request, Observer, Callable[[], bool]], Run]
 
 
 def measure_here(request: Request, observer: Observer, should_stop: Callable[[], bool]) -> Run:
-    """
-    Open a session and measure a request in this process.
-
-    Raises:
-        Error: The device can't be used, or the request is impossible.
-    """
+    """Open a session and measure a request in this process."""
     from isthmus.bench.invocation import carry_out, plan_request
     from isthmus.bench.opening import open_session
 
@@ -74,17 +69,8 @@ def measure_in_fresh_process(
     measure: Measure = measure_here,
 ) -> Run:
     """
-    Measure a request in a new process, and wait for its end.
-
-    Args:
-        request: What to measure.
-        observer: Is told about every point, in this process.
-        should_stop: Asked several times a second; True lets the process stop after its point, and
-            give what it has.
-        measure: Measures; a function of a module, because the other process imports it.
-
-    Raises:
-        ProcessEnded: The process ended without a run; the message says why.
+    Measure a request in a new process, which imports `measure`, and ask `should_stop` several times
+    a second; raises ProcessEnded if it ends without a run.
     """
     ours, theirs = Pipe()
     with theirs:

@@ -47,13 +47,7 @@ class Surroundings(Protocol):
 
 
 def plan_request(request: Request, surroundings: Surroundings) -> Plan:
-    """
-    Lay out the points. Nothing runs yet.
-
-    Raises:
-        UsageError: A size doesn't fit, or windows are requested and one of their settings is
-            invalid.
-    """
+    """Lay out the points. Nothing runs yet."""
     if any(map(_opens_windows, request.tests)):
         surroundings.check_windows()
     emulated = surroundings.session.emulated
@@ -80,17 +74,7 @@ def carry_out(
     should_stop: Callable[[], bool] = lambda: False,
     recorder: Recorder | None = None,
 ) -> Run:
-    """
-    Measure a plan.
-
-    Args:
-        request: What to measure.
-        plan: From `plan_request`.
-        surroundings: Where to measure.
-        observer: Is told about every point.
-        should_stop: Asked before each point; True keeps finished points and ends the run.
-        recorder: Keeps the results of each point when it is finished; None keeps none.
-    """
+    """Measure a plan; `should_stop` is asked before each point, and finished points are kept."""
     started_at = datetime.now(UTC)
     machine = surroundings.read_machine()
     limits = time_limits(request, emulated=machine.emulated)

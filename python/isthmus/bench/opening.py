@@ -99,15 +99,8 @@ class Opened:
 
 def open_session(wanted: str | None, *, bind: bool = True) -> Opened:
     """
-    Choose a device and prepare it.
-
-    Args:
-        wanted: As typed after `--device`, or None.
-        bind: Bind this thread, and the host's memory with it, to the device's NUMA node.
-
-    Raises:
-        NoDevice, UsageError: As `choose_device` does.
-        DriverError: The device can't be used.
+    Choose a device as `choose_device` does, and prepare it; `bind` binds this thread, and the
+    host's memory with it, to the device's NUMA node.
     """
     from isthmus import _native
 

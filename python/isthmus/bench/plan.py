@@ -56,17 +56,7 @@ class Plan:
 
 
 def plan_points(tests: Sequence[BenchTest], demand: Demand) -> Plan:
-    """
-    Pair tests with sizes and circumstances.
-
-    Args:
-        tests: What to run, in order.
-        demand: What was asked for.
-
-    Raises:
-        UsageError: A requested size doesn't fit or is larger than any test's, or not even the
-            smallest fits.
-    """
+    """Pair tests with sizes and circumstances."""
     limits = demand.limits
     _check_fit(SWEEP[:1] if demand.sizes is None else demand.sizes, limits)
     wanted = [Point(test, *point) for test in tests for point in test.points(demand)]

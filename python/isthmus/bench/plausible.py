@@ -22,16 +22,8 @@ def impossible_time(
     num_bytes: int | None,
 ) -> str | None:
     """
-    Say why a sample is impossible.
-
-    Args:
-        seconds: For one copy.
-        clock: Whose clock it was.
-        may_be_zero: Nothing, or almost nothing, is timed.
-        num_bytes: The bytes moved meanwhile; None if the time is not one of moving bytes.
-
-    Returns:
-        The reason; None for a possible time.
+    Say why a sample, seconds for one copy, is impossible, if it is; without `num_bytes` the time
+    isn't one of moving bytes.
     """
     # GPU events give such times in confidential-computing mode (nvbandwidth's README).
     if not math.isfinite(seconds) or seconds < 0 or (seconds == 0 and not may_be_zero):
@@ -50,13 +42,8 @@ def contradiction(
     samples: Sequence[float], first_call_s: float | None, *, clock: Literal["device", "host"]
 ) -> str | None:
     """
-    Say why the GPU's clock is impossible, compared with the CPU's.
-
-    Args:
-        samples: Seconds for one copy each. Anything may have delayed one of them, so the median
-            counts.
-        first_call_s: The host's time of a first copy with its wait; 0 or None if unknown.
-        clock: Whose clock timed the samples.
+    Say why the GPU's clock is impossible, compared with the CPU's time of a first copy with its
+    wait. Anything may have delayed one sample (seconds for one copy), so the median counts.
     """
     usual_s = statistics.median(samples)
     if clock == "host" or not first_call_s or usual_s <= _MAX_FIRST_CALLS * first_call_s:

@@ -31,27 +31,9 @@ def carry_out_repeatedly(
     warn: Callable[[str], None] = lambda _: None,
 ) -> Run:
     """
-    Measure a request in as many fresh processes as it asks for, one after the other.
-
-    Each process takes the whole budget of the request.
-
-    Args:
-        request: What to measure, and how often (`repeat`).
-        observer: Is told about every point of every process.
-        should_stop: True ends the run after the current point. Finished processes count, and the
-            one that was stopped with what it has.
-        in_process: Measures once.
-        recorder: Keeps the results of the first process when it has ended, in case this process is
-            killed; None keeps none.
-        warn: Is told of a process that failed after others had finished.
-
-    Returns:
-        One run: each result has the medians of all processes, and the drift between them. It is
-        marked as interrupted, with a note that says why, if a process failed after others had
-        finished.
-
-    Raises:
-        ProcessEnded: The first process failed.
+    Measure a request in as many fresh processes as it asks for, one after the other, each with the
+    whole budget, and merge them. If one fails after others had finished, the run is marked as
+    interrupted and `warn` is told; of the first one, ProcessEnded is raised.
     """
     wanted = request.repeat or 1
     runs: list[Run] = []
@@ -79,14 +61,7 @@ def _record(run: Run, recorder: Recorder) -> None:
 
 
 def merged_run(request: Request, runs: Sequence[Run], notes: Sequence[str] = ()) -> Run:
-    """
-    Make one run of runs of the same request, each of a process of its own; it has the first's id.
-
-    Args:
-        request: What all of them measured.
-        runs: At least one, in their order.
-        notes: Why there are fewer than requested.
-    """
+    """Make one run, with the first's id, of runs of one request in several processes."""
     first, last = runs[0], runs[-1]
     ended_early = bool(notes) or any(run.run.interrupted for run in runs)
     identity = first.run.model_copy(
@@ -139,14 +114,8 @@ def _merged_results(request: Request, runs: Sequence[Run]) -> list[Result]:
 
 def merged_result(results: Sequence[Result | None]) -> Result:
     """
-    Make one result of those of several processes.
-
-    Args:
-        results: One for each process; None if it has none. At least one exists.
-
-    Returns:
-        The first error, if there is one; otherwise the medians over the processes that passed;
-        otherwise the first waived result.
+    Make one result of those of several processes, None where one has none: the first error, else
+    the medians of those that passed, else the first waived one.
     """
     known = [result for result in results if result is not None]
     failed = next((result for result in known if result.status == Status.ERROR), None)

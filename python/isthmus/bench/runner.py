@@ -71,17 +71,8 @@ def run_points(
     session: Session, points: Sequence[Point], settings: RunSettings, observer: Observer
 ) -> Outcome:
     """
-    Measure points in order.
-
-    Args:
-        session: The device.
-        points: What to measure. Neighbours with the same kind of host memory share buffers, because
-            allocating gigabytes takes longer than copying them. Other tests allocate their own.
-        settings: How to measure.
-        observer: Is told about every point.
-
-    Returns:
-        A result for each metric of each point that was reached.
+    Measure points in order; neighbours with the same kind of host memory share buffers, because
+    allocating gigabytes takes longer than copying them.
     """
     run = _Run(session, points, settings, observer)
     groups = groupby(enumerate(points), key=lambda item: item[1].buffers)

@@ -17,23 +17,9 @@ def select_tests(
     names: Sequence[str] = (), prefixes: Sequence[str] = (), suites: Sequence[str] = ()
 ) -> list[BenchTest]:
     """
-    Choose tests; with neither names nor prefixes nor suites, all but those of suite paging.
-
-    Without names and prefixes, tests that are measured only by name aren't among them.
-
-    Args:
-        names: Names of tests, or patterns of them with *, ? and [...]; each must fit at least one
-            test.
-        prefixes: Beginnings of names; each must fit at least one test.
-        suites: Names of suites.
-
-    Returns:
-        The tests that any name or prefix chose, as far as they are of these suites; each once, in
-        the registry's order.
-
-    Raises:
-        UsageError: A name, pattern or prefix fits no test, there is no such suite, or no chosen
-            test is of the suites. The hint names the nearest.
+    Choose tests by names or patterns, beginnings and suites, each once, in the registry's order.
+    None of all chooses all but suite paging; without names and prefixes, none that is measured only
+    by name.
     """
     wanted = {_suite(name) for name in suites} or set(Suite)
     chosen = {test for name in names for test in _named(name)}

@@ -94,31 +94,15 @@ class Session(Protocol):
         buffers: Buffers | None,
     ) -> Measurement:
         """
-        Measure one point.
-
-        Args:
-            test: What to measure.
-            size_bytes: The size.
-            variation: The circumstances.
-            stopping: When to stop.
-            buffers: For a copy, of at least that size; None for tests that allocate their own.
+        Measure one point; buffers are of at least that size, or None for tests that allocate their
+        own.
         """
 
     def clock_reasons(self) -> Sequence[str] | None:
-        """
-        Name the reasons for reduced GPU clocks since the last call.
-
-        Returns:
-            The names, empty if there were none; None if unknown.
-        """
+        """Name the reasons for reduced GPU clocks since the last call; None if unknown."""
 
     def link_errors(self) -> LinkErrors | None:
-        """
-        Count the link's errors since the first call.
-
-        Returns:
-            The counts; None if there is no link.
-        """
+        """Count the link's errors since the first call; None if there is no link."""
 
     def keep_link_busy(self, buffers: Buffers, direction: Direction, seconds: float) -> None:
         """Copy in a loop for this time. Other Python threads run meanwhile."""

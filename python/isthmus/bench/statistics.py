@@ -43,15 +43,7 @@ class Summary:
 
 
 def summarize(samples: Sequence[float]) -> Summary:
-    """
-    Summarise samples.
-
-    Args:
-        samples: At least one finite number, in any order.
-
-    Raises:
-        ValueError: There are none, or one is not finite.
-    """
+    """Summarise samples, in any order; raises ValueError if there are none, or one isn't finite."""
     if not samples or not all(map(math.isfinite, samples)):
         raise ValueError(f"need one or more finite samples, got {list(samples)[:3]}")
     ordered = sorted(samples)

@@ -24,11 +24,8 @@ class StoppingRule:
 
     def asked(self, num_samples: int | None, *, verify: bool) -> "StoppingRule":
         """
-        Change the rule to what a user asked for.
-
-        Args:
-            num_samples: Take this number, however long it takes; None keeps the rule.
-            verify: Compare the bytes that arrived.
+        Change the rule to what a user asked for; `num_samples` are taken however long it takes, and
+        None keeps the rule.
         """
         if num_samples is None:
             return replace(self, verify=verify)

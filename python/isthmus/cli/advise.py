@@ -236,9 +236,8 @@ def _profile(
     context: typer.Context, machine: str | None, device: str | None
 ) -> "tuple[Profile, str, ExitCode]":
     """
-    Find the profile, and say where it is from; measure this machine's if there is none.
-
-    The code is ERROR if what was measured couldn't be stored; this has then been reported.
+    Find the profile, and say where it is from; measure this machine's if there is none. The code is
+    ERROR if what was measured couldn't be stored, which has been reported.
     """
     if machine is not None:
         from isthmus.advice.machines import machine_names, machine_profile

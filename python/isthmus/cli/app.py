@@ -77,15 +77,7 @@ _command = functools.cache(lambda: typer.main.get_command(app))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """
-    Run the program.
-
-    Args:
-        arguments: The command line after the program's name; by default that of this process.
-
-    Returns:
-        An ExitCode.
-    """
+    """Run the program."""
     state = State(arguments=tuple(sys.argv[1:] if arguments is None else arguments))
     try:
         code = _command().main(

@@ -22,12 +22,7 @@ _MAX_OF_ANYTHING = 1_000_000
 
 
 def layout_of(wanted: RunFormat, *, as_json: bool, use_mean: bool, verbose: bool) -> TableLayout:
-    """
-    Choose the format in which the run is written.
-
-    Raises:
-        UsageError: -j was given with a format that has no JSON.
-    """
+    """Choose the format in which the run is written."""
     if as_json and wanted in {RunFormat.CSV, RunFormat.GDRCOPY}:
         raise UsageError(f"-j with --format {wanted}: it has no JSON", hint="leave one of them out")
     ours = as_json and wanted == RunFormat.TEXT
@@ -41,13 +36,8 @@ def layout_of(wanted: RunFormat, *, as_json: bool, use_mean: bool, verbose: bool
 
 def sizes_of(sizes: str | None, buffer_mib: int | None, wanted: RunFormat) -> list[int] | None:
     """
-    Choose the sizes: those of --sizes, that of -b, or nvbandwidth's.
-
-    Returns:
-        Bytes, ascending; None for each test's own sizes.
-
-    Raises:
-        UsageError: They aren't sizes, or both options are given.
+    Choose the sizes in bytes, ascending: those of --sizes, that of -b, or nvbandwidth's; None for
+    each test's own.
     """
     if buffer_mib is None:
         if sizes is None:
@@ -70,13 +60,9 @@ def tests_of(
     listed: bool,
 ) -> "list[BenchTest]":
     """
-    Choose the tests; without any name, those that the format has, and to list them, all.
-
-    As in nvbandwidth, a test may be given by its number there, and one -t or -p may be followed by
-    several names. Commas separate names, too. Suites narrow the choice of -t and -p.
-
-    Raises:
-        UsageError: No test has this name or number, or none of them is of these suites.
+    Choose the tests; without any name, those that the format has, and to list them, all. As in
+    nvbandwidth, a test may be given by its number there, and one -t or -p may be followed by
+    several names; commas separate names, too.
     """
     from isthmus.bench.selection import select_tests
     from isthmus.bench.tests.catalogue import BY_NAME, Suite
@@ -102,17 +88,7 @@ def tests_of(
 
 
 def how_many(option: str, asked: int | None, noun: str) -> int | None:
-    """
-    Check the number of things that an option asks for.
-
-    Args:
-        option: The option.
-        asked: Its value; None if it isn't given.
-        noun: What is counted, such as "samples".
-
-    Raises:
-        UsageError: It is below 1, or above the limit.
-    """
+    """Check the number of things that an option asks for."""
     if asked is None or 0 < asked <= _MAX_OF_ANYTHING:
         return asked
     why = f"no {noun} to take" if asked < 1 else "more than are allowed"
@@ -120,12 +96,7 @@ def how_many(option: str, asked: int | None, noun: str) -> int | None:
 
 
 def checked_budget(seconds: float | None) -> float | None:
-    """
-    Check the time of --budget.
-
-    Raises:
-        UsageError: It isn't more than 0, or not a number.
-    """
+    """Check the time of --budget."""
     if seconds is not None and not (math.isfinite(seconds) and seconds > 0):
         raise UsageError(
             f"--budget {seconds:g} is not a time to measure in",

@@ -28,15 +28,7 @@ class BenchBar:
         promised_s: float | None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """
-        Begin before the first point.
-
-        Args:
-            bar: The bar.
-            points: What will be measured, in order.
-            promised_s: When the run will have ended at the latest; None if nothing is promised.
-            clock: Seconds since any fixed moment.
-        """
+        """Begin before the first point; `promised_s` is when the run will have ended."""
         self._bar = bar
         self._clock = clock
         self._started_s = clock()

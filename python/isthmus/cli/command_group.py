@@ -6,13 +6,7 @@ from isthmus.cli.stdout import print_data
 
 
 def command_group(name: str, about: str) -> typer.Typer:
-    """
-    Make a command that prints its help if none of its own commands is given.
-
-    Args:
-        name: The command.
-        about: The beginning of its help.
-    """
+    """Make a command that prints its help if none of its own commands is given."""
     return typer.Typer(
         name=name,
         help=about,

@@ -3,10 +3,8 @@
 
 def complete_tests(incomplete: str) -> list[tuple[str, str]]:
     """
-    Give the tests that a word may become, each with what it measures.
-
-    Args:
-        incomplete: The word so far. Of names that commas separate, the last one is completed.
+    Give the tests that a word may become, each with what it measures; of names that commas
+    separate, the last one is completed.
     """
     from isthmus.bench.tests.catalogue import TESTS
 

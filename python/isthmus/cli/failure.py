@@ -34,16 +34,7 @@ class Stopped(Exception):
 
 
 def report_failure(error: BaseException, *, debug: bool) -> ExitCode:
-    """
-    Tell the user on stderr what failed.
-
-    Args:
-        error: The error that ended the command.
-        debug: Also show its traceback.
-
-    Returns:
-        Its exit code.
-    """
+    """Tell the user on stderr what failed, and give its exit code."""
     if debug:
         say_lines(*"".join(traceback.format_exception(error)).splitlines())
     lines = [f"error: {_message(error)}", *_causes(error)]

@@ -118,13 +118,7 @@ def place_of(
     *,
     usual_workers: int,
 ) -> Place:
-    """
-    Check the options, before anything starts.
-
-    Raises:
-        UsageError: They contradict each other.
-        Unavailable: Dask isn't installed, which a scheduler needs.
-    """
+    """Check the options, before anything starts."""
     from isthmus.fleet.dask_asking import check_address, check_dask
 
     given = [

@@ -19,14 +19,8 @@ from isthmus.cli.stderr import restore_cursor
 @contextmanager
 def stop_on_interrupt(say: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
     """
-    Turn Ctrl-C into a request to stop while the block runs.
-
-    Args:
-        say: Tells the user what happens.
-
-    Yields:
-        A function that returns whether to stop. In threads other than the main one, where Python
-        allows no handlers, it always returns False.
+    Turn Ctrl-C into a request to stop, for which the block asks what is yielded. In other threads
+    than the main one, where Python allows no handlers, there is never one.
     """
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():

@@ -18,12 +18,7 @@ class Keeping:
     """
 
     def __init__(self, *, wanted: bool) -> None:
-        """
-        Prepare; nothing is written yet.
-
-        Args:
-            wanted: Keep the run; False after --no-save.
-        """
+        """Prepare; nothing is written yet."""
         self._wanted = wanted
         self._journal: RunJournal | None = None
         self._writing = True

@@ -45,17 +45,8 @@ def measure_and_keep(
     debug: bool = False,
 ) -> Kept:
     """
-    Measure a device's profile, store it, and say so on stderr.
-
-    Args:
-        choice: The device.
-        identity: The machine's identity, from before a thread was bound to a node.
-        output: A file to which it is written, too.
-        quick: Take 2 s instead of 10.
-        debug: Show the traceback of a file that can't be written.
-
-    Raises:
-        Unavailable: The time was over before long copies were measured; what is stored stays.
+    Measure a device's profile, store it, and say so on stderr; the identity is from before a thread
+    was bound to a node.
     """
     from isthmus import _native
     from isthmus.machine.placement import bind_near_device

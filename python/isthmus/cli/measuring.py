@@ -24,16 +24,9 @@ def measure(
     started_s: float = STARTED_S,
 ) -> "tuple[Run, bool]":
     """
-    Measure.
-
-    Args:
-        request: What to measure.
-        keeping: Keeps the run while it is measured. The caller ends it.
-        prepare: Completes the request when the device is open, or refuses it with a UsageError.
-        started_s: When the promised time began, by `time.monotonic`.
-
-    Returns:
-        The run, and whether Ctrl-C was to stop it.
+    Measure, and say whether Ctrl-C was to stop it; the caller ends `keeping`, and `prepare`
+    completes the request, or refuses it, when the device is open. `started_s` is by
+    `time.monotonic`.
     """
     from isthmus.bench.invocation import carry_out, plan_request
     from isthmus.bench.opening import open_session

@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 
 
 def check_output(path: Path | None) -> None:
-    """
-    Refuse a file that can't be written before anything is measured for it.
-
-    Raises:
-        UsageError: It is a folder, or its folder doesn't exist, or it is "-".
-        WriteError: The system doesn't allow it.
-    """
+    """Refuse a file that can't be written before anything is measured for it."""
     if path is None:
         return
     if path == STDOUT:
@@ -101,16 +95,8 @@ def show(run: Run, layout: TableLayout, *, debug: bool) -> ExitCode:
 
 def write_output(run: Run, path: Path | None, layout: TableLayout, *, debug: bool) -> ExitCode:
     """
-    Write the run's file, if one was asked for.
-
-    Args:
-        run: The run.
-        path: The path of `--output`; its suffix decides the format, otherwise `layout` does.
-        layout: The layout of the report.
-        debug: Also show the traceback of a failure.
-
-    Returns:
-        OK, or ERROR if it couldn't be written, which has been reported.
+    Write the run's file, if one was asked for, in the format of its suffix, otherwise of `layout`;
+    a failure is reported, and gives ERROR.
     """
     if path is None:
         return ExitCode.OK

@@ -28,26 +28,15 @@ class ProgressBar:
     """Shows how far a command is."""
 
     def __init__(self, display: Progress, clock: Callable[[], float] = time.monotonic) -> None:
-        """
-        Add a bar to a display.
-
-        Args:
-            display: The display.
-            clock: Seconds since any fixed moment.
-        """
+        """Add a bar to a display."""
         self._display = display
         self._clock = clock
         self._task = display.add_task("", total=None, counter="", end_s=None)
 
     def show(self, part: float, counter: str, what: str, left_s: float | None = None) -> None:
         """
-        Move the bar.
-
-        Args:
-            part: How much is finished, from 0 to 1.
-            counter: The same in words, such as "12/80"; at most 11 characters.
-            what: What is being done.
-            left_s: The time left, which counts down from now on; None if it isn't known.
+        Move the bar to a part from 0 to 1; `counter` is the same in at most 11 characters, and
+        `left_s` counts down from now on.
         """
         end_s = None if left_s is None else self._clock() + left_s
         self._display.update(
@@ -69,13 +58,7 @@ def progress_bar() -> Iterator[ProgressBar]:
 
 
 def bar_display(console: Console, clock: Callable[[], float] = time.monotonic) -> Progress:
-    """
-    Prepare the display of a bar.
-
-    Args:
-        console: The terminal.
-        clock: Seconds since any fixed moment, the same as the bar's.
-    """
+    """Prepare the display of a bar, which has the same clock."""
     counter = Column(min_width=_COUNTER_WIDTH, justify="right", no_wrap=True)
     columns = (
         BarColumn(bar_width=None),

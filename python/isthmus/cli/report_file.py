@@ -22,16 +22,7 @@ _SUFFIXES = {
 
 
 def format_of(path: Path | None, asked: ReportFormat | None) -> ReportFormat:
-    """
-    Choose the format by a file's suffix, or by `--format` if it has none.
-
-    Args:
-        path: The path of `--output`.
-        asked: The format of `--format`.
-
-    Raises:
-        UsageError: The suffix isn't one of a report, or `--format` asks for another.
-    """
+    """Choose the format by a file's suffix, or by `--format` if it has none."""
     if path is None or not path.suffix:
         return asked or ReportFormat.HTML
     known = _SUFFIXES.get(path.suffix.lower())
@@ -53,16 +44,7 @@ def _other_name(path: Path, wanted: ReportFormat) -> str:
 
 
 def check_is_no_run(path: Path, runs: Iterable[Path]) -> None:
-    """
-    Refuse to replace a run by its report.
-
-    Args:
-        path: The report's file.
-        runs: The files that the report is about.
-
-    Raises:
-        UsageError: It is one of them, perhaps by another name.
-    """
+    """Refuse to replace a run, perhaps by another name, by its report."""
     for run in runs:
         if _is_same(path, run):
             raise UsageError(

@@ -28,16 +28,8 @@ if TYPE_CHECKING:
 
 def reproduce_all(wish: "Wish", path: Path | None, *, debug: bool) -> ExitCode:
     """
-    Reproduce every experiment; with --from, those that the run has.
-
-    Args:
-        wish: What the user asked for.
-        path: The report; None writes none.
-        debug: Also show the tracebacks of failures.
-
-    Raises:
-        UsageError: The report's name doesn't end in .md, or the run has no experiment.
-        Stopped: Ctrl-C ended it; what was finished has been printed, kept and written.
+    Reproduce every experiment; with --from, those that the run has. Raises Stopped after Ctrl-C,
+    when what was finished has been printed, kept and written.
     """
     if path is not None and path.suffix.lower() != ".md":
         raise UsageError(

@@ -121,16 +121,8 @@ class Evaluated(NamedTuple):
 
 def evaluate(file: Path | None, jobs: int | None, num_seeds: int = 1) -> Evaluated:
     """
-    Run the paper's evaluation.
-
-    Args:
-        file: Keeps finished runs; None keeps none.
-        jobs: Runs at a time; None: one for each core.
-        num_seeds: With how many inputs.
-
-    Raises:
-        Stopped: Ctrl-C ended it.
-        Unavailable: The packages of the simulator aren't installed.
+    Run the paper's evaluation, and keep finished runs in `file`, if any; raises Stopped after
+    Ctrl-C. Without `jobs` there is one for each core.
     """
     from isthmus.sim.paper.evaluation import Evaluation
     from isthmus.sim.paper.scores import score_all
@@ -244,15 +236,8 @@ def _write(output: Path, texts: "dict[str, str]", drawn: "Evaluation | None") ->
 
 def run_grid(output: Path, runners: Runners, seconds_per_run: float | None = None) -> "Found":
     """
-    Run every combination, and write them and their summary to files.
-
-    Args:
-        output: Their folder, which exists.
-        runners: What runs them.
-        seconds_per_run: What each takes, if that is known.
-
-    Raises:
-        Stopped: Ctrl-C ended it.
+    Run every combination, and write them and their summary to files of a folder that exists; raises
+    Stopped after Ctrl-C.
     """
     from isthmus.files.whole import write_whole
     from isthmus.sim.paper.grid import combinations, grid_csv, grid_points

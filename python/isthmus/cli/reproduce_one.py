@@ -41,18 +41,8 @@ def reproduce_one(
     debug: bool,
 ) -> ExitCode:
     """
-    Reproduce an experiment, and print it.
-
-    Args:
-        experiment: The experiment.
-        wish: What the user asked for.
-        wanted: The format on stdout.
-        path: A file that is also written; None for none.
-        debug: Also show the traceback of a failure.
-
-    Raises:
-        UsageError: The run of --from has none of its tests, or a size doesn't fit.
-        Stopped: Ctrl-C ended it; finished points have been printed and kept.
+    Reproduce an experiment, and print it; raises Stopped after Ctrl-C, when finished points have
+    been printed and kept.
     """
     check_output(path)
     one = obtain(experiment, wish)
@@ -75,12 +65,8 @@ def reproduce_one(
 
 def obtain(experiment: "Experiment", wish: "Wish", *, started_s: float = STARTED_S) -> Reproduced:
     """
-    Measure an experiment, or read its run, and put theirs beside ours.
-
-    Args:
-        experiment: The experiment.
-        wish: What the user asked for.
-        started_s: When its promised time began, by `time.monotonic`.
+    Measure an experiment, or read its run, and put theirs beside ours; `started_s` is by
+    `time.monotonic`.
     """
     publication = read_publication(experiment.name)
     run = (
@@ -167,12 +153,7 @@ def _text(one: Reproduced, wanted: PageFormat) -> str:
 
 
 def draw(one: Reproduced, folder: Path | None) -> None:
-    """
-    Draw theirs beside ours into a folder, if one was asked for.
-
-    Raises:
-        WriteError: A picture can't be written.
-    """
+    """Draw theirs beside ours into a folder, if one was asked for."""
     if folder is None:
         return
     from isthmus.report.pictures.drawing import write_chart

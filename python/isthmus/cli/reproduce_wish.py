@@ -51,15 +51,7 @@ def wish_of(
     all_sizes: bool = False,
     budget_s: float | None = None,
 ) -> Wish:
-    """
-    Read the options, and refuse impossible ones before anything runs.
-
-    Raises:
-        UsageError: A size or a time is invalid, options of measuring are given with --from, or
-            sizes are given in two ways.
-        Unavailable: The packages that draw pictures aren't installed.
-        WriteError: The folder of pictures can't be created.
-    """
+    """Read the options, and refuse impossible ones before anything runs."""
     from isthmus.cli.asked import checked_budget
     from isthmus.sizes import parse_sizes
 

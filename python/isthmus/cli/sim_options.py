@@ -37,13 +37,7 @@ ProfileOption = Annotated[
 
 
 def with_profile(setup: "Setup", profile: str | None) -> "Setup":
-    """
-    Give a machine the link of a profile, and say where it comes from.
-
-    Raises:
-        UsageError: The file is not a profile.
-        Unavailable: No profile is stored.
-    """
+    """Give a machine the link of a profile, and say where it comes from."""
     if profile is None:
         return setup
     from isthmus.cli.stderr import say

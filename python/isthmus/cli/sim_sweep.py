@@ -102,13 +102,7 @@ def here(jobs: int | None) -> "AbstractContextManager[PointRunner]":
 
 
 def sweep_into(output: Path, base: "Base", axes: "Sequence[Axis]", runners: Runners) -> None:
-    """
-    Run a sweep, and say what became of it.
-
-    Raises:
-        Stopped: Ctrl-C ended it.
-        Exit: Points failed.
-    """
+    """Run a sweep, and say what became of it; Stopped after Ctrl-C, Exit if points failed."""
     outcome = _sweep(base, axes, output, runners)
     say_lines(_summary(outcome, output))
     if outcome.num_finished < outcome.num_points:

@@ -30,9 +30,8 @@ def say_lines(*lines: str) -> None:
 
 def silence(stream: TextIO) -> None:
     """
-    Send the output of a broken stream to nowhere from now on.
-
-    The interpreter flushes it again at exit, and would end with exit code 120.
+    Send the output of a broken stream to nowhere from now on: the interpreter flushes it again at
+    exit, and would end with exit code 120.
     """
     with contextlib.suppress(*TROUBLE):
         nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -14,12 +14,8 @@ _HINT = "check where stdout goes; --output FILE writes a file"
 
 def print_data(text: str) -> None:
     """
-    Print data on stdout: text from files moves no cursor, and JSON stays the same JSON.
-
-    A reader that closes early, such as `head`, is not an error.
-
-    Raises:
-        WriteError: stdout is closed, or can't take more.
+    Print data on stdout: text from files moves no cursor, and JSON stays the same JSON. A reader
+    that closes early, such as `head`, is not an error.
     """
     print_drawn(seen(text))
 

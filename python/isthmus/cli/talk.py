@@ -24,12 +24,8 @@ def progress(
     points: Sequence[Point], promised_s: float | None, num_processes: int = 1
 ) -> Iterator[Observer]:
     """
-    Follow a run: with a live bar on a terminal, with a few lines elsewhere.
-
-    Args:
-        points: What will be measured, in order.
-        promised_s: When the run will have ended at the latest; None if nothing is promised.
-        num_processes: So many processes, one after the other, measure all of it.
+    Follow a run: with a live bar on a terminal, with a few lines elsewhere. Each of the processes,
+    one after the other, measures all points.
     """
     if not is_terminal(sys.stderr):
         lines = Lines(points, num_processes)
@@ -58,12 +54,8 @@ class Lines:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """
-        Begin before the first point.
-
-        Args:
-            points: What will be measured, in order.
-            num_processes: So many processes, one after the other, measure all of it.
-            clock: Seconds since any fixed moment.
+        Begin before the first point; each of the processes, one after the other, measures all of
+        them.
         """
         self._points = points
         self._total = num_processes * len(points)

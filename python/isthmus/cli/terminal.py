@@ -22,14 +22,8 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 def columns_of(stream: TextIO | None) -> int:
     """
-    Count the columns for text on a stream.
-
-    Args:
-        stream: stdout or stderr; None if it is closed.
-
-    Returns:
-        A terminal's columns, or COLUMNS if that is set; 120 for pipes and files, so that they are
-        the same everywhere.
+    Count the columns for text on a stream: a terminal's, or COLUMNS if that is set; 120 for pipes
+    and files, so that they are the same everywhere.
     """
     if stream is None or not is_terminal(stream):
         return PAGE_WIDTH

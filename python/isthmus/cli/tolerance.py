@@ -10,19 +10,7 @@ _FORM = re.compile(r"(?P<number>[0-9]{1,6}(?:\.[0-9]{1,6})?)\s*(?P<percent>%?)")
 
 
 def parse_tolerance(text: str | None, otherwise: float = DEFAULT_TOLERANCE) -> float:
-    """
-    Read a tolerance.
-
-    Args:
-        text: "5%" or 0.05; None for the default.
-        otherwise: The default.
-
-    Returns:
-        A fraction of one.
-
-    Raises:
-        UsageError: It is neither, or 100 % or more.
-    """
+    """Read a tolerance, such as "5%" or 0.05, as a fraction of one."""
     if text is None:
         return otherwise
     match = _FORM.fullmatch(text.strip())

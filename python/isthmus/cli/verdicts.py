@@ -44,17 +44,7 @@ class Verdicts:
     plots: Path | None = None
 
     def check(self, identity: tuple[str | None, ...], *, emulated: bool) -> None:
-        """
-        Refuse a comparison that can't be made later, before anything is measured.
-
-        Args:
-            identity: The machine that will be measured.
-            emulated: Whether its device is emulated.
-
-        Raises:
-            UsageError: The earlier run is emulated and the device isn't, or it is of another
-                machine, or the device is emulated, for which there are no expected values.
-        """
+        """Refuse a comparison that can't be made later, before anything is measured."""
         if self.expect:
             from isthmus.expected.judging import refuse_emulated
 
@@ -72,15 +62,9 @@ class Verdicts:
 
     def give(self, run: "Run", *, on_stdout: bool) -> ExitCode:
         """
-        Judge a run, and print the verdict.
-
-        Args:
-            run: The new one.
-            on_stdout: Print below the report; False prints on stderr, because stdout has data.
-
-        Returns:
-            BELOW_THRESHOLD if a family of results is slower than before, a result was lost, or one
-            is below its expected value; CANT_TELL if it may be slower.
+        Judge a run, and print the verdict: on stderr if stdout has data. BELOW_THRESHOLD if a
+        family of results is slower than before, a result was lost, or one is below its expected
+        value; CANT_TELL if it may be slower.
         """
         texts, codes = [], []
         width = columns_of(sys.stdout if on_stdout else sys.stderr)
@@ -107,12 +91,7 @@ class Verdicts:
         return worst(codes)
 
     def draw(self, run: "Run") -> None:
-        """
-        Draw a run, if requested.
-
-        Raises:
-            WriteError: A picture can't be written.
-        """
+        """Draw a run, if requested."""
         if self.plots is None:
             return
         from isthmus.report.pictures.of_run import draw_run
@@ -141,14 +120,7 @@ def verdicts_of(
     own: "GpuValues | None",
     plots: Path | None,
 ) -> Verdicts:
-    """
-    Read the options, and refuse impossible ones before anything runs.
-
-    Raises:
-        UsageError: There is no such run, or the tolerance is invalid.
-        Unavailable: The packages that draw pictures aren't installed.
-        WriteError: The folder can't be created.
-    """
+    """Read the options, and refuse impossible ones before anything runs."""
     from isthmus.cli.tolerance import parse_tolerance
 
     part = parse_tolerance(tolerance, TOLERANCE)

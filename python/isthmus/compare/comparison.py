@@ -115,15 +115,8 @@ class Comparison:
 
 def compare(before: Run, after: Run, tolerance: float = TOLERANCE) -> Comparison:
     """
-    Compare two runs of the same kind.
-
-    Args:
-        before: The earlier run, with which the other is compared.
-        after: The later run.
-        tolerance: A fraction of the earlier cost; a change up to it is the same.
-
-    Raises:
-        UsageError: One is emulated and the other isn't, or has two results of one subject.
+    Compare two runs of the same kind; a change up to `tolerance`, a fraction of the earlier cost,
+    is the same.
     """
     check_kind(before, emulated=after.machine.emulated)
     emulated = after.machine.emulated
@@ -240,12 +233,7 @@ def _worst(*verdicts: Verdict | None) -> Verdict | None:
 
 
 def check_kind(run: Run, *, emulated: bool) -> None:
-    """
-    Refuse a modelled run if the other is measured, and the other way round.
-
-    Raises:
-        UsageError: One is modelled and the other isn't.
-    """
+    """Refuse a modelled run if the other is measured, and the other way round."""
     if run.machine.emulated == emulated:
         return
     kinds = {True: "emulated", False: "of a real device"}

@@ -53,13 +53,8 @@ class _Rule:
 
 def family_of(result: Result, *, emulated: bool = False) -> Family | None:
     """
-    Give the family of results that processes repeat well; None if there is none.
-
-    Only a result that was sampled, or should have been, belongs to one.
-
-    Args:
-        result: The result.
-        emulated: Whether its device was emulated.
+    Give the family of results that processes repeat well; None if there is none, or if the result
+    wasn't to be sampled.
     """
     if not is_sampled(result):
         return None
@@ -81,9 +76,8 @@ def family_of(result: Result, *, emulated: bool = False) -> Family | None:
 
 def any_family_of(result: Result, *, emulated: bool = False) -> Family | None:
     """
-    Give the family in which a result is compared.
-
-    None if it wasn't sampled as time or rate, or if an emulated device's CPU has disturbed it.
+    Give the family in which a result is compared; None if it wasn't sampled as time or rate, or if
+    an emulated device's CPU has disturbed it.
     """
     found = family_of(result, emulated=emulated)
     if found is not None or emulated or not is_sampled(result):

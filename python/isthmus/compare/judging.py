@@ -140,16 +140,11 @@ _MOST = 700.0
 
 def judge_families(levels: Mapping[Family, Levels], tolerance: float) -> list[Judgement]:
     """
-    Judge all families of a comparison together.
-
-    A family is slower if its cost grew by more than the tolerance, and by more than drift explains.
-    With repeats, Holm's procedure keeps the rate of false alarms of all families together at
-    `FALSE_ALARMS`, and separately that of families that are called faster; and at `DOUBT` those
-    that may be slower. Without repeats, drift is what unchanged runs have shown.
-
-    Args:
-        levels: Each family's levels.
-        tolerance: A fraction.
+    Judge all families of a comparison together: one is slower if its cost grew by more than the
+    tolerance, a fraction, and by more than drift explains. With repeats, Holm's procedure keeps the
+    rate of false alarms of all families together at `FALSE_ALARMS`, and separately that of families
+    that are called faster; and at `DOUBT` those that may be slower. Without repeats, drift is what
+    unchanged runs have shown.
     """
     tests = {family: _Test(family, found, log1p(tolerance)) for family, found in levels.items()}
     repeated = {family: test for family, test in tests.items() if test.measured}
@@ -224,13 +219,8 @@ class _Test:
 
 def holm(tails: Mapping[TestedT, float], rate: float = FALSE_ALARMS) -> set[TestedT]:
     """
-    Give those that differ, with at most `rate` false ones for all of them together.
-
-    Source: Holm, 1979.
-
-    Args:
-        tails: For each, the probability of what was seen if it didn't differ.
-        rate: A probability.
+    Give those that differ, with at most `rate` false ones for all of them together (Holm, 1979); a
+    tail is the probability of what was seen if it didn't differ.
     """
     found: set[TestedT] = set()
     ordered: Sequence[TestedT] = sorted(tails, key=lambda one: tails[one])

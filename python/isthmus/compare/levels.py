@@ -52,10 +52,8 @@ class Levels:
 
 def costs_of(result: Result) -> Costs | None:
     """
-    Give a result's costs: one for each process, a single one if the run wasn't repeated.
-
-    Returns:
-        The costs; None in place of a process without a usable number. None if there are none.
+    Give a result's costs: one for each process, None without a usable number; a single one if the
+    run wasn't repeated, and None if there are none.
     """
     if result.repeats is None:
         cost = _cost(result.median, result.unit)
@@ -66,13 +64,8 @@ def costs_of(result: Result) -> Costs | None:
 
 def levels_of(pairs: Iterable[tuple[Result, Result]]) -> Levels | None:
     """
-    Measure a family's levels.
-
-    Args:
-        pairs: Its results, before and after.
-
-    Returns:
-        The levels; None if no result has a number in both runs.
+    Measure a family's levels from its results before and after; None if no result has a number in
+    both runs.
     """
     known = [
         (before, after)

@@ -10,14 +10,8 @@ _STEPS = 200
 
 def upper_tail(t: float, freedom: float) -> float:
     """
-    Give the probability that a value of Student's distribution is larger than `t`.
-
-    Source: Abramowitz and Stegun, 26.7.3 and 26.7.4.
-
-    Args:
-        t: Any number.
-        freedom: Degrees of freedom, at least 1. A part of one is cut off, which makes the tail
-            larger.
+    Give the probability that a value of Student's distribution is larger than `t` (Abramowitz and
+    Stegun, 26.7.3 and 26.7.4). A part of a degree of freedom is cut off, which makes it larger.
     """
     if t < 0:
         return 1 - upper_tail(-t, freedom)
@@ -29,13 +23,7 @@ def upper_tail(t: float, freedom: float) -> float:
 
 
 def quantile(tail: float, freedom: float) -> float:
-    """
-    Give the value above which `tail` of the distribution lies.
-
-    Args:
-        tail: More than 0, at most one half.
-        freedom: As for `upper_tail`.
-    """
+    """Give the value above which `tail`, at most one half, of the distribution lies."""
     low, high = 0.0, 1.0
     while upper_tail(high, freedom) > tail:
         low, high = high, 2 * high

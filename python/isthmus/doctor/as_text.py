@@ -17,15 +17,8 @@ _STATUS_WIDTH = max(len(status) for status in Status)
 
 def text_lines(diagnosis: Diagnosis, *, width: int = _PAGE_WIDTH) -> list[str]:
     """
-    Write a diagnosis.
-
-    Args:
-        diagnosis: The checks.
-        width: The most characters in a line. Commands to paste stay on one line.
-
-    Returns:
-        Lines like "ok       driver  CUDA 13.0, ...", each followed by its advice, indented, and a
-        last line with the totals.
+    Write a diagnosis, each check with its advice below it, and a last line with the totals;
+    commands to paste stay on one line.
     """
     names = max((len(check.name) for check in diagnosis.checks), default=0)
     lines = [line for check in diagnosis.checks for line in _lines(check, names, width)]

@@ -42,16 +42,7 @@ _EMULATED = "emulated"
 
 
 def diagnose(sources: Sources, wanted: str | None = None) -> Diagnosis:
-    """
-    Check this machine.
-
-    Args:
-        sources: Where to read.
-        wanted: A device as for `isthmus bench --device`; None checks all.
-
-    Raises:
-        NoDevice, UsageError: `wanted` doesn't exist, or names no device.
-    """
+    """Check this machine, or the device that is named as for `isthmus bench --device`."""
     host = read_host(sources)
     view = _look_at_driver(sources, host, wanted)
     gpus, gpu_checks = _look_at_gpus(sources, host, view)

@@ -28,16 +28,7 @@ class OpenDriver:
 
 
 def open_driver(sources: Sources, source: str) -> OpenDriver | DriverFailure:
-    """
-    Open a driver.
-
-    Args:
-        sources: Where to read.
-        source: As `_native.Driver.open` takes it; "" is the default driver.
-
-    Raises:
-        UsageError: `source` has no meaning.
-    """
+    """Open a driver by a source as `_native.Driver.open` takes it."""
     try:
         return describe_driver(sources, sources.native.Driver.open(source))
     except Unavailable as error:
@@ -48,12 +39,7 @@ def open_driver(sources: Sources, source: str) -> OpenDriver | DriverFailure:
 
 
 def describe_driver(sources: Sources, driver: Any) -> OpenDriver:  # noqa: ANN401 - native
-    """
-    Read the facts of a driver that opened.
-
-    Raises:
-        DriverError: It can't even count its devices.
-    """
+    """Read an open driver's facts; raises DriverError if it can't even count its devices."""
     facts = Driver(
         version=driver.version,
         path=driver.path,
@@ -67,13 +53,8 @@ def describe_driver(sources: Sources, driver: Any) -> OpenDriver:  # noqa: ANN40
 
 def read_gpu(sources: Sources, driver: OpenDriver, ordinal: int, *, under_load: bool = True) -> Gpu:
     """
-    Read all facts about one device.
-
-    Args:
-        sources: Where to read.
-        driver: The device's driver.
-        ordinal: The device's number.
-        under_load: Keep the link busy while its state is read: an idle link trains down.
+    Read all facts about one device; `under_load` keeps the link busy meanwhile, because an idle
+    link trains down.
     """
     device = driver.native.device(ordinal)
     emulated = driver.facts.emulated

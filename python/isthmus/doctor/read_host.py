@@ -59,9 +59,8 @@ def read_host(sources: Sources) -> Host:
 
 def _stolen_share(sources: Sources) -> float | None:
     """
-    Read the first line of /proc/stat, "cpu  USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL ...".
-
-    Source: https://docs.kernel.org/filesystems/proc.html
+    Read the first line of /proc/stat, "cpu USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL ..."
+    (https://docs.kernel.org/filesystems/proc.html).
     """
     text = read_text(sources.root / "proc/stat") or ""
     words = text.split("\n", 1)[0].split()

@@ -14,16 +14,7 @@ def read_nvrtc(
     find: Callable[[], str | None],
     load: Callable[[str], Any] = ctypes.CDLL,
 ) -> Nvrtc | None:
-    """
-    Read NVRTC's facts.
-
-    Args:
-        find: Gives the path of the library, or None.
-        load: Opens a library by path.
-
-    Returns:
-        None if there is no NVRTC.
-    """
+    """Read NVRTC's facts; None if there is no NVRTC."""
     path = find()
     if path is None:
         return None

@@ -41,18 +41,8 @@ class Finding:
 
 def judge(run: Run, own: GpuValues | None = None) -> list[Finding]:
     """
-    Compare a run with the values expected of its machine.
-
-    Args:
-        run: The run.
-        own: Values that are used instead of the shipped ones.
-
-    Returns:
-        A finding for each value for which the run has a result; empty if nothing is known of the
-        machine, or no such result was measured.
-
-    Raises:
-        UsageError: The run is emulated, and the values are those of real GPUs; or the reverse.
+    Compare a run with the values expected of its machine, or with `own`; a finding for each value
+    for which the run has a result.
     """
     refuse_emulated(own, emulated=run.machine.emulated)
     findings = []
@@ -70,12 +60,7 @@ def judge(run: Run, own: GpuValues | None = None) -> list[Finding]:
 
 
 def refuse_emulated(own: GpuValues | None, *, emulated: bool) -> None:
-    """
-    Refuse to compare modelled numbers with real hardware's.
-
-    Raises:
-        UsageError: Those of the run are modelled and the values aren't, or the reverse.
-    """
+    """Refuse to compare modelled numbers with real hardware's, or the reverse."""
     if own is not None and own.emulated and not emulated:
         raise UsageError(
             f"the values of {own.gpu} are modelled, and the run is a real device's",

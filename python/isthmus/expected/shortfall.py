@@ -17,15 +17,8 @@ def explanations(
     machine: Machine, findings: Sequence[Finding], *, about: Finding | None = None
 ) -> list[str]:
     """
-    Say why results may be below their expected values.
-
-    Args:
-        machine: The machine of the run.
-        findings: All findings of the run.
-        about: The one whose usual causes are wanted; None: all.
-
-    Returns:
-        Lines, the most probable cause first; none if no result is below its value.
+    Say why results may be below their expected values, the most probable cause first; nothing if
+    none is.
     """
     short = [finding.result for finding in findings if finding.judgement == Judgement.SHORT]
     if not short:
@@ -36,10 +29,8 @@ def explanations(
 
 def seen_here(machine: Machine) -> dict[str, str]:
     """
-    List what a run shows that makes copies slow on its machine, and what to do about it.
-
-    Returns:
-        A line by the part of the machine, the most probable cause first.
+    List what a run shows that makes copies slow on its machine, and what to do about it, by the
+    part of the machine; the most probable cause first.
     """
     strays = [note for note in machine.notes if "off NUMA node" in note or "not bound" in note]
     lines = {

@@ -131,12 +131,7 @@ def all_gpus() -> list[GpuValues]:
 
 
 def named_values(name: str) -> GpuValues:
-    """
-    Give the values of a GPU that has a file here, by its name, or those of a site's own file.
-
-    Raises:
-        UsageError: There is no such GPU or file, or the file isn't one of expected values.
-    """
+    """Give the values of a GPU that has a file here, by its name, or those of a site's own file."""
     known = {gpu.gpu.casefold(): gpu for gpu in all_gpus()}
     if name.casefold() in known:
         return known[name.casefold()]
@@ -170,11 +165,8 @@ def gpu_values(machine: Machine) -> GpuValues | None:
 
 def expected_values(machine: Machine) -> list[Value]:
     """
-    List the values expected of a machine.
-
-    Returns:
-        The values of its GPU, and those of its link for tests that the GPU's don't have. Empty if
-        neither is known.
+    List the values expected of a machine: its GPU's, and its link's for tests that the GPU's don't
+    have.
     """
     gpu = gpu_values(machine)
     own = list(gpu.values) if gpu else []

@@ -16,12 +16,7 @@ _TOLERANCE = {"device": 0.05, "host": 0.35}
 
 
 def expectations_of(run: Run) -> GpuValues:
-    """
-    Make expected values of a run: rates of large copies, and times of the smallest ones.
-
-    Raises:
-        UsageError: The run has nothing that can be expected.
-    """
+    """Make expected values of a run: rates of large copies, and times of the smallest ones."""
     found: dict[tuple[str, str, str], list[Result]] = {}
     for result in run.results:
         if not (is_plain(result) and result.stopped_by and result.unit in {"B/s", "s"}):

@@ -26,13 +26,8 @@ def writing(
     path: Path, *, hint: str = "", option: str = "", elsewhere: str = ELSEWHERE
 ) -> Iterator[None]:
     """
-    Turn an error of the system into a WriteError.
-
-    Args:
-        path: The file.
-        hint: The caller's advice, added to the general one.
-        option: The option that named the path, if one did.
-        elsewhere: Advice to the caller on where else to write.
+    Turn an error of the system into a WriteError with the caller's advice; an option may have named
+    the path.
     """
     try:
         yield

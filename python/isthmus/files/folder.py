@@ -13,17 +13,7 @@ _CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.ENOSYS}
 
 
 def make_folder(folder: Path, *, option: str = "", follow_link: bool = True) -> Path:
-    """
-    Create a folder, and missing ones above it. Their names are durable.
-
-    Args:
-        folder: The folder, which may exist.
-        option: The option that named it, if one did.
-        follow_link: As for `whole.write_whole`.
-
-    Raises:
-        WriteError: It can't be created.
-    """
+    """Create a folder, and missing ones above it. Their names are durable."""
     with writing(folder, option=option):
         if not follow_link:
             refuse_link(folder)
@@ -34,10 +24,7 @@ def make_folder(folder: Path, *, option: str = "", follow_link: bool = True) -> 
 def refuse_link(path: Path) -> None:
     """
     Refuse a link at a name that a user hasn't named: whoever sent the folder chose its target.
-
-    Raises:
-        OSError: It can't be examined.
-        WriteError: It is a link.
+    Raises OSError if it can't be examined.
     """
     if path.is_symlink():
         raise WriteError(
@@ -47,12 +34,7 @@ def refuse_link(path: Path) -> None:
 
 
 def try_folder(folder: Path) -> None:
-    """
-    Make a file in a folder, and remove it.
-
-    Raises:
-        OSError: One of these failed.
-    """
+    """Make a file in a folder, and remove it, or raise OSError."""
     path = temporary_in(folder)
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
     path.unlink()
@@ -64,12 +46,7 @@ def temporary_in(folder: Path) -> Path:
 
 
 def sync_folder(folder: Path) -> None:
-    """
-    Make the names in a folder durable, on file systems that can.
-
-    Raises:
-        OSError: The disk failed.
-    """
+    """Make the names in a folder durable, on file systems that can, or raise OSError."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except PermissionError:

@@ -23,16 +23,8 @@ class Journal:
 
     def __init__(self, path: Path, lines: Sequence[str], *, hint: str = "") -> None:
         """
-        Begin a file with some lines, replacing the existing one.
-
-        Args:
-            path: The file.
-            lines: Its first lines: all that should be kept of the old one. A line that a crash
-                has cut is removed, so that nothing is appended to it.
-            hint: What to do if a line can't be written.
-
-        Raises:
-            WriteError: It can't be written; the old file is unchanged.
+        Begin a file with `lines`, all that should be kept of an existing one, which a WriteError
+        leaves unchanged.
         """
         self._path = path
         self._hint = hint
@@ -48,15 +40,8 @@ class Journal:
 
     def add(self, line: str, *, durable: bool = True) -> None:
         """
-        Append a line.
-
-        Args:
-            line: The line.
-            durable: It survives a crash of the machine, which takes milliseconds. Otherwise it
-                survives only the end of the process, until a later line is durable.
-
-        Raises:
-            WriteError: It can't be written or made durable. Earlier lines are kept.
+        Append a line; a durable one survives a crash of the machine, which takes milliseconds,
+        another one only the end of the process, until a later line is durable.
         """
         data = f"{line}\n".encode()
         with writing(self._path, hint=self._hint):
@@ -84,10 +69,8 @@ class Journal:
 
 def read_lines(path: Path) -> list[str]:
     """
-    Read the lines of a journal; none if there is no file. A crash may have cut the last.
-
-    Raises:
-        OSError: It can't be read.
+    Read the lines of a journal, of which a crash may have cut the last; none if there is no file.
+    Raises OSError if it can't be read.
     """
     try:
         contents = read_regular(path, max_bytes=_MAX_BYTES)

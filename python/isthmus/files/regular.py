@@ -15,10 +15,8 @@ _SHORTAGES = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 
 def refuse_shortage(cause: OSError) -> None:
     """
-    Refuse to take a shortage for a fault of a file: it says nothing about what the file holds.
-
-    Raises:
-        UsageError: The process or the machine has no file descriptor or memory left.
+    Raise UsageError for a shortage of descriptors or memory, which says nothing about what the file
+    holds.
     """
     if cause.errno in _SHORTAGES:
         raise UsageError(
@@ -28,12 +26,7 @@ def refuse_shortage(cause: OSError) -> None:
 
 
 def path_of(path: object) -> Path:
-    """
-    Give the path that a caller means.
-
-    Raises:
-        UsageError: It is neither a string nor a path object that gives one.
-    """
+    """Give the path that a caller means."""
     try:
         return Path(path)  # type: ignore[arg-type] # or its TypeError
     except TypeError:
@@ -42,14 +35,9 @@ def path_of(path: object) -> Path:
 
 def open_regular(path: AnyPath) -> FileIO:
     """
-    Open a regular file for reading, unbuffered.
-
-    Nothing else is opened: a pipe without a writer would wait for ever, a device has no end, and
-    opening one can have effects.
-
-    Raises:
-        OSError: It doesn't exist, or can't be opened; `strerror` says why. An impossible name is
-            reported in the same way.
+    Open a regular file for reading, unbuffered, or raise OSError, also for an impossible name. A
+    pipe without a writer would wait for ever, a device has no end, and opening one can have
+    effects.
     """
     try:
         if stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - the path may be of any kind
@@ -62,15 +50,8 @@ def open_regular(path: AnyPath) -> FileIO:
 
 def read_regular(path: AnyPath, *, max_bytes: int) -> bytes:
     """
-    Read a regular file.
-
-    Args:
-        path: The file.
-        max_bytes: The limit; of a larger file, at most a megabyte more is read before it is
-            refused.
-
-    Raises:
-        OSError: As for `open_regular`; or it is too large, or reading fails.
+    Read a regular file, or raise OSError; of one that is larger than `max_bytes`, at most a
+    megabyte more is read.
     """
     contents = bytearray()
     with open_regular(path) as file:

@@ -19,20 +19,9 @@ def write_whole(
     path: Path, contents: str | bytes, *, hint: str = "", follow_link: bool = True
 ) -> Path:
     """
-    Write a file so that readers see the old contents or the new, never a part.
-
-    When this returns, the new contents survive a crash. A target that isn't a regular file, such as
-    /dev/stdout or a pipe, is written directly.
-
-    Args:
-        path: The file, in a folder that exists.
-        contents: Text is written as UTF-8.
-        hint: Further advice for the error.
-        follow_link: Whether the user named this path. A name that the program chose, in a folder
-            that somebody may have sent, must not be a link.
-
-    Raises:
-        WriteError: It could not be written; the old file is unchanged.
+    Write a file durably, so that readers see the old contents (also after a WriteError) or the new,
+    never a part; what isn't a regular file, such as /dev/stdout, is written directly. Links are
+    followed only at names that a user has chosen, not in a folder that somebody may have sent.
     """
     data = contents.encode() if isinstance(contents, str) else contents
     if follow_link and _written_directly(path):
@@ -45,23 +34,13 @@ def write_whole(
 
 
 def remove_file(path: Path) -> None:
-    """
-    Remove a file; it may be gone already.
-
-    Raises:
-        WriteError: It can't be removed.
-    """
+    """Remove a file; it may be gone already."""
     with writing(path, hint="it still exists"):
         path.unlink(missing_ok=True)
 
 
 def check_writable(path: Path) -> None:
-    """
-    Check whether `write_whole` could write a file. Leaves nothing behind.
-
-    Raises:
-        WriteError: It couldn't, as far as is known without writing.
-    """
+    """Check whether `write_whole` could write a file. Leaves nothing behind."""
     with writing(path):
         if not _written_directly(path):
             try_folder(_followed(path).parent)
@@ -84,18 +63,7 @@ class WholeFile:
         elsewhere: str = ELSEWHERE,
         follow_link: bool = True,
     ) -> None:
-        """
-        Begin the file.
-
-        Args:
-            path: As for `write_whole`.
-            hint: As for `write_whole`.
-            elsewhere: Advice to the caller on where else to write.
-            follow_link: As for `write_whole`.
-
-        Raises:
-            WriteError: It can't be created.
-        """
+        """Begin the file; the arguments are those of `write_whole`."""
         self._path = path
         self._hint = hint
         self._elsewhere = elsewhere
@@ -110,23 +78,13 @@ class WholeFile:
         self._unnamed = True
 
     def write(self, data: bytes | memoryview) -> int:
-        """
-        Append bytes, all of them.
-
-        Raises:
-            WriteError: The disk is full, or fails.
-        """
+        """Append bytes, all of them."""
         with self._writing():
             write_all(self.descriptor, data)
         return len(data)
 
     def overwrite(self, place: int, data: bytes) -> None:
-        """
-        Replace a few bytes.
-
-        Raises:
-            WriteError: The disk fails.
-        """
+        """Replace a few bytes."""
         with self._writing():
             if os.pwrite(self.descriptor, data, place) != len(data):
                 raise OSError(errno.EIO, os.strerror(errno.EIO))
@@ -136,15 +94,9 @@ class WholeFile:
 
     def keep(self, *, durable: bool = True) -> None:
         """
-        Make the contents durable, give the file its name, and make that durable.
-
-        Args:
-            durable: False leaves the time of writing to the system: a crash of the machine may
-                lose the file.
-
-        Raises:
-            WriteError: One of these failed. The old file is unchanged; or, if only the last
-                step failed, the new one is complete in its place.
+        Make the contents durable, unless the time of writing is left to the system, give the file
+        its name, and make that durable. After a WriteError the old file is unchanged; or, if only
+        the last step failed, the new one is complete in its place.
         """
         with self._writing():
             with suppress(FileNotFoundError):
@@ -191,19 +143,7 @@ def whole_file(
     durable: bool = True,
     follow_link: bool = True,
 ) -> Iterator[WholeFile]:
-    """
-    Give a file to write, which gets its name at the end, and is removed on any failure.
-
-    Args:
-        path: As for `write_whole`.
-        hint: As for `write_whole`.
-        elsewhere: As for `WholeFile`.
-        durable: As for `WholeFile.keep`.
-        follow_link: As for `write_whole`.
-
-    Raises:
-        WriteError: It could not be written; the old file is unchanged.
-    """
+    """Give a file to write, which gets its name at the end, and is removed on any failure."""
     file = WholeFile(path, hint=hint, elsewhere=elsewhere, follow_link=follow_link)
     try:
         yield file
@@ -214,24 +154,14 @@ def whole_file(
 
 
 def _followed(path: Path) -> Path:
-    """
-    Follow links.
-
-    Raises:
-        OSError: They form a loop, of which Python's versions make different things.
-    """
+    """Follow links; raises OSError for a loop, of which Python's versions make different things."""
     with suppress(FileNotFoundError):
         path.stat()
     return path.resolve()
 
 
 def write_all(descriptor: int, data: bytes | memoryview) -> None:
-    """
-    Write bytes at a descriptor's position, in as many pieces as the system takes.
-
-    Raises:
-        OSError: It accepts no more.
-    """
+    """Write bytes at a descriptor's position, in as many pieces as needed, or raise OSError."""
     with memoryview(data).cast("B") as left:
         written = 0
         while written < len(left):
@@ -240,10 +170,9 @@ def write_all(descriptor: int, data: bytes | memoryview) -> None:
 
 def _written_directly(path: Path) -> bool:
     """
-    Whether a path names something that can't be replaced by a new file.
-
-    The path is checked unresolved: resolved, /dev/stdout is "/proc/1/fd/pipe:[123]", which doesn't
-    exist, or a file to which stdout should be appended.
+    Whether a path, unresolved, names something that can't be replaced by a new file: resolved,
+    /dev/stdout is "/proc/1/fd/pipe:[123]", which doesn't exist, or a file to which stdout should be
+    appended.
     """
     if _descriptor_of(path) is not None:
         return True

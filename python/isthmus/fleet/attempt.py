@@ -45,12 +45,7 @@ class Attempt(Record):
 
 
 def read_attempt(path: Path) -> Attempt:
-    """
-    Read an attempt's file.
-
-    Raises:
-        UsageError: It can't be read, or isn't one.
-    """
+    """Read an attempt's file."""
     try:
         return Attempt.model_validate_json(read_regular(path, max_bytes=_MAX_BYTES))
     except OSError as cause:

@@ -80,13 +80,7 @@ class Causes:
     """
 
     def __init__(self, one: MachineClass, checks: Mapping[str, Sequence[Check]]) -> None:
-        """
-        Find what is usual.
-
-        Args:
-            one: The class.
-            checks: The diagnosis of each node that has one.
-        """
+        """Find what is usual."""
         self._class = one
         self._checks = {
             id(gpu): _by_part(gpu, checks[gpu.node]) for gpu in one.gpus if gpu.node in checks

@@ -39,15 +39,9 @@ def check_fleet(
     fleet: Fleet, *, expected: Collection[str] = (), tolerance: float = DEFAULT_TOLERANCE
 ) -> Health:
     """
-    Judge every GPU, and every pair and share of a node's GPUs, by its class.
-
-    Args:
-        fleet: What was measured.
-        expected: Nodes that must be there. One of them that left nothing is dead.
-        tolerance: A fraction: up to so much more cost is the same.
-
-    Returns:
-        The verdicts, the worst first.
+    Judge every GPU, and every pair and share of a node's GPUs, by its class, the worst first; an
+    expected node that left nothing is dead, and up to `tolerance`, a fraction, more cost is the
+    same.
     """
     gpus = [*fleet.gpus.values(), *places_of(fleet)]
     classes = classes_of(gpus)
@@ -290,9 +284,8 @@ def _failed(gpu: Gpu, errors: Sequence[tuple[str, str]]) -> list[str]:
 
 def _certain(standing: Standing, causes: Sequence[Cause]) -> bool:
     """
-    Whether a slow family is the GPU's, and no flicker.
-
-    It was slow in most of at least two processes; or the run shows what slows such copies down.
+    Whether a slow family is the GPU's, and no flicker: it was slow in most of at least two
+    processes, or the run shows what slows such copies down.
     """
     repeated = standing.num_slow > max(1.0, standing.num_repeats / 2)
     return repeated or any(cause.shown and cause.explains(standing.family) for cause in causes)

@@ -12,18 +12,9 @@ TIME_OF_DAY = "time of day"
 
 def difference(run: Run, asked_at: datetime, answered_at: datetime) -> timedelta:
     """
-    Give by how much at least the clock of a run's node is ahead of this machine's.
-
-    The node was asked before the run began, and it answered after its end: if the run's own times
-    are outside of that, the clocks differ.
-
-    Args:
-        run: What a node has answered.
-        asked_at: When it was asked, by this machine's clock.
-        answered_at: When it answered, by this machine's clock.
-
-    Returns:
-        Negative if the node's clock is behind; zero for less than a minute.
+    Give by how much at least the clock of a run's node is ahead of this machine's, by which it was
+    asked before the run began and answered after its end; negative if it is behind, zero for less
+    than a minute.
     """
     ahead = run.run.finished_at - answered_at
     behind = asked_at - run.run.started_at

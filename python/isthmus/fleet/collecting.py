@@ -130,12 +130,7 @@ class Collector:
     _diagnoses: dict[str, Diagnosis] = field(default_factory=dict)
 
     def collect(self) -> Collected:
-        """
-        Ask every node for its diagnosis and then for its runs, until all have ended.
-
-        Raises:
-            WriteError: The folder can't be written.
-        """
+        """Ask every node for its diagnosis and then for its runs, until all have ended."""
         make_folder(self.folder)
         for node in self.nodes.names():
             self._waiting[node] = deque()

@@ -118,15 +118,9 @@ def _readable(answer: object) -> str | BaseException:
 @contextmanager
 def scheduler_workers(address: str) -> Iterator[DaskAsking]:
     """
-    Connect to a scheduler. TLS comes from Dask's own configuration.
-
-    Args:
-        address: "tls://HOST:PORT"; "tcp://HOST:PORT" of this machine alone.
-
-    Raises:
-        Unavailable: Dask isn't installed.
-        UsageError: The address isn't one, or its traffic wouldn't be encrypted; or nobody answers.
-        Error: What came back could have run code here, and the connection has ended.
+    Connect to a scheduler at "tls://HOST:PORT", with Dask's own configuration, or "tcp://HOST:PORT"
+    of this machine alone. Raises Error, and the connection has ended, if what came back could have
+    run code here.
     """
     check_dask()
     check_address(address)
@@ -164,23 +158,13 @@ def _nothing_logged() -> Iterator[None]:
 
 
 def check_dask() -> None:
-    """
-    Check early whether Dask is there.
-
-    Raises:
-        Unavailable: It isn't.
-    """
+    """Check early whether Dask is there."""
     with packages_for("a scheduler of Dask", "pip install 'isthmus[scale]'"):
         import distributed  # noqa: F401 - only whether it is there
 
 
 def check_address(address: str) -> None:
-    """
-    Refuse an address whose traffic others could read or change.
-
-    Raises:
-        UsageError: It isn't encrypted and not of this machine, or it is no address.
-    """
+    """Refuse an address whose traffic others could read or change."""
     hint = "write tls://HOST:PORT, and give Dask its certificates: see docs/fleet.md"
     try:
         parts = urlsplit(address)

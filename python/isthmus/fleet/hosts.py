@@ -15,12 +15,7 @@ _MAX_NAME = 255
 
 
 def read_hosts(path: Path) -> list[str]:
-    """
-    Read the nodes in a file, one a line; "#" begins a comment.
-
-    Raises:
-        UsageError: It can't be read, it has none, a line is no name, or a name stands twice.
-    """
+    """Read the nodes in a file, one a line; "#" begins a comment."""
     try:
         text = read_regular(path, max_bytes=_MAX_BYTES).decode(errors="replace")
     except OSError as cause:

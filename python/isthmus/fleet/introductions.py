@@ -12,16 +12,7 @@ from isthmus.suggest import one_line
 
 
 def introductions(asking: Asking, addresses: Sequence[str]) -> dict[str, Introduction]:
-    """
-    Ask workers who they are.
-
-    Args:
-        asking: Carries the questions.
-        addresses: The workers.
-
-    Raises:
-        UsageError: One has another version of Isthmus, or none.
-    """
+    """Ask workers who they are; raises UsageError if one has another Isthmus, or none."""
     found, refused = introduced(asking, {where: where for where in addresses})
     for error in refused.values():
         raise error
@@ -32,14 +23,8 @@ def introduced(
     asking: Asking, names: Mapping[str, str]
 ) -> tuple[dict[str, Introduction], dict[str, UsageError]]:
     """
-    Ask workers who they are, and say why some of them can't be used.
-
-    Args:
-        asking: Carries the questions.
-        names: What each worker is called in a message, by its address.
-
-    Returns:
-        By address: what the workers say of themselves, and why the others can't be used.
+    Ask workers, named for messages by their address, who they are, and say why some of them can't
+    be used.
     """
     found: dict[str, Introduction] = {}
     refused: dict[str, UsageError] = {}

@@ -173,11 +173,8 @@ class Fleet:
 
     def add(self, node: str | None, run: Run) -> None:
         """
-        Add a run; of the run itself nothing is kept.
-
-        Args:
-            node: Its node; None for a kept run, which is of a node named by the GPU's UUID.
-            run: The run.
+        Add a run, of which itself nothing is kept; a kept run without a node is of one named by the
+        GPU's UUID.
         """
         machine = run.machine
         name = node or machine.device.uuid
@@ -269,16 +266,7 @@ class Fleet:
 
 
 def read_fleet(files: Sequence[NodeFile], own: GpuValues | None = None) -> Fleet:
-    """
-    Read all that a folder has about its nodes. What can't be read is named in the answer.
-
-    Args:
-        files: The files, by `files_of`.
-        own: Values that are expected of its GPUs instead of the shipped ones.
-
-    Raises:
-        UsageError: No GPU is one of these, or modelled values meet real GPUs.
-    """
+    """Read all that a folder has about its nodes. What can't be read is named in the answer."""
     fleet = Fleet(own=own)
     with rare_collection():
         for found in read_runs(files):

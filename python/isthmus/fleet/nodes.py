@@ -20,13 +20,7 @@ class AskedNodes:
     """Workers, each of them a node."""
 
     def __init__(self, asking: Asking, addresses: Mapping[str, str]) -> None:
-        """
-        Use the workers.
-
-        Args:
-            asking: Carries the questions.
-            addresses: The address of each node's worker.
-        """
+        """Use the workers."""
         self._asking = asking
         self._addresses = addresses
 
@@ -58,17 +52,7 @@ class AskedNodes:
 
 @contextmanager
 def nodes_of(address: str) -> Iterator[AskedNodes]:
-    """
-    Use all workers of a scheduler.
-
-    Args:
-        address: As for `scheduler_workers`.
-
-    Raises:
-        Unavailable: Dask isn't installed.
-        UsageError: The scheduler can't be asked; there is no worker, or one has another version of
-            Isthmus.
-    """
+    """Use all workers of a scheduler."""
     with scheduler_workers(address) as asking:
         yield AskedNodes(asking, _named(asking, address))
 

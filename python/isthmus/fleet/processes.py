@@ -54,12 +54,8 @@ def processes(
     commands: Mapping[str, Sequence[str]], *, restarted: bool = False
 ) -> Iterator["Processes"]:
     """
-    Start workers, wait until each is there or has failed, and end them.
-
-    Args:
-        commands: How each is started, by its address.
-        restarted: Whether a worker that was there and has ended is started again. It gets another
-            address, "NAME-N".
+    Start workers by the command of each address, wait until each is there or has failed, and end
+    them; one that is started again gets another address, "NAME-N".
     """
     found = Processes(restarted=restarted)
     try:

@@ -104,15 +104,8 @@ class Spread:
         self, works: Sequence[Work], read: Callable[[str], T], should_stop: Callable[[], bool]
     ) -> Iterator[tuple[int, T]]:
         """
-        Do every work once, and yield each result as it comes, with its work's place in the list.
-
-        Args:
-            works: What to do.
-            read: Reads an answer; raises `UsageError` if it isn't one.
-            should_stop: Whether to end early. Workers may go on with what is under way; it is lost.
-
-        Raises:
-            Error: No worker is left; or all works are done but those that were given up.
+        Do every work once, and yield each result as it comes, with its work's place in the list;
+        raises Error if no worker is left. `read` raises UsageError for what is no answer.
         """
         self._waiting = Waiting([work.kin for work in works])
         self._last_here_s = self.clock()
@@ -192,10 +185,8 @@ class Spread:
 
     def _take_back(self, worker: str, num_under_way: int) -> None:
         """
-        Let others do what a worker had.
-
-        What was under way may be why it was lost, so it comes after all others: they are done by
-        then, and a work that is lost by chance meets no second chance before.
+        Let others do what a worker had; what was under way may be why it was lost, so it comes
+        after all others.
         """
         had = {question: one for question, one in self._asked.items() if one.worker == worker}
         for place, (question, asked) in enumerate(had.items()):

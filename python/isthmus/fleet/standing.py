@@ -96,15 +96,8 @@ def standings(
     classes: Iterable[Sequence[Gpu]], families: Mapping[Subject, Family], tolerance: float
 ) -> dict[int, list[Standing]]:
     """
-    Judge every family of every GPU, all together.
-
-    Args:
-        classes: The GPUs of each class.
-        families: The family of each subject.
-        tolerance: A fraction: up to so much more cost is the same.
-
-    Returns:
-        The standings of each GPU, the slowest first, by `id` of the GPU.
+    Judge every family of every GPU, all together, the slowest first, by `id` of the GPU; up to
+    `tolerance`, a fraction, more cost is the same.
     """
     found: dict[tuple[int, Family], Standing] = {}
     for gpus in classes:
@@ -140,10 +133,8 @@ def _levels(
     gpus: Sequence[Gpu], families: Mapping[Subject, Family]
 ) -> dict[Family, dict[int, Levels]]:
     """
-    Give the levels of each family: one for each process of each GPU.
-
-    As in `compare.levels`, a level is the median, over the family's results, of the logarithm of a
-    cost relative to the middle; here that is the median of the class.
+    Give the levels of each family, one for each process of each GPU, as in `compare.levels`, but
+    relative to the median of the class.
     """
     centres = _centres(gpus)
     found: dict[Family, dict[int, Levels]] = {}
@@ -284,9 +275,8 @@ def _together(
     spreads: Sequence[_Spread], families: Mapping[Family, Mapping[int, Levels]], tolerance: float
 ) -> dict[int, Standing]:
     """
-    Judge all families together, but those of all GPUs at once.
-
-    A level is the median of a process's levels, weighted by how well each family is known.
+    Judge all families together, but those of all GPUs at once, by the median of a process's levels,
+    weighted by how well each family is known.
     """
     alone = [spread for spread in spreads if AT_ONCE not in spread.family.name]
     if len(alone) < _FEWEST_TOGETHER:

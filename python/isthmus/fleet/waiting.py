@@ -23,12 +23,7 @@ class Waiting:
     """Works by their places in a list, until each was taken."""
 
     def __init__(self, kins: Sequence[str]) -> None:
-        """
-        Let all works wait.
-
-        Args:
-            kins: The kin of each work.
-        """
+        """Let all works wait, each with its kin."""
         self._kins = kins
         # The works that wait, by kin: of those that nobody has begun, and of the others.
         self._new: dict[str, deque[int]] = {}
@@ -50,13 +45,9 @@ class Waiting:
 
     def take(self, worker: str, here: Mapping[str, int]) -> tuple[int, ...]:
         """
-        Take works for one question: as many of one kin as take two seconds; near the end fewer.
-
-        Only if a kin has no more, works of the next one come with them.
-
-        Args:
-            worker: Who is to do them; at least one must wait.
-            here: The workers that are there, and how many questions each answers at once.
+        Take works for one question: as many of one kin as take two seconds, near the end fewer, and
+        of the next only if a kin has no more. At least one must wait; `here` says how many
+        questions each worker answers at once.
         """
         room_s = min(_TOGETHER_S, _PART * self._left_s() / sum(here.values()))
         taken: list[int] = []

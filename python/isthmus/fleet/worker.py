@@ -37,30 +37,14 @@ _OF_DASK = ("MALLOC_TRIM_THRESHOLD_", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPE
 
 
 def introduce(text: str) -> str:
-    """
-    Say which host this is, and which version measures.
-
-    Args:
-        text: Nothing.
-
-    Returns:
-        An `Introduction`, as JSON.
-    """
+    """Say which host this is, and which version measures: an `Introduction`, as JSON."""
     del text
     found = Introduction(hostname=socket.gethostname(), isthmus_version=isthmus.__version__)
     return found.model_dump_json()
 
 
 def diagnose(text: str) -> str:
-    """
-    Run `isthmus doctor` on this node.
-
-    Args:
-        text: Nothing.
-
-    Returns:
-        Its JSON; "" if it failed.
-    """
+    """Run `isthmus doctor` on this node, and give its JSON; "" if it failed."""
     del text
     done = _run(["doctor", "--format", "json"], _DOCTOR_TIMEOUT_S)
     return done.stdout if isinstance(done, subprocess.CompletedProcess) else ""
@@ -68,16 +52,8 @@ def diagnose(text: str) -> str:
 
 def measure(text: str) -> str:
     """
-    Run `isthmus bench` on this node, once for each device.
-
-    Args:
-        text: A `Task`, as JSON.
-
-    Returns:
-        The `Answers`, as JSON: one for each device, in their order.
-
-    Raises:
-        ValidationError: The text is not a task; nothing was run.
+    Run `isthmus bench` on this node, once for each device of a `Task` as JSON, and give its
+    `Answers` as JSON; raises ValidationError, and nothing was run, if it is no task.
     """
     task = Task.model_validate_json(text)
     if task.delay_s:

@@ -18,16 +18,8 @@ class AskedWorkers:
         refused: Collection[str] = (),
     ) -> None:
         """
-        Use the workers.
-
-        Args:
-            asking: Carries the questions.
-            function: What they are to call.
-            say: Gets a line about each worker that comes later and can't be used.
-            refused: The addresses of those that are known to be of no use.
-
-        Raises:
-            UsageError: One has another version of Isthmus, or none.
+        Use the workers, but those whose addresses are refused; `say` gets a line about each that
+        comes later and can't be used.
         """
         self._asking = asking
         self._function = function

@@ -33,13 +33,7 @@ class ClockWatch:
     """Reads one GPU's reasons repeatedly. A fact that isn't available is not a reason."""
 
     def __init__(self, pci_address: str, library: Any = None) -> None:  # noqa: ANN401 - a module
-        """
-        Open NVML, and read for the first time.
-
-        Args:
-            pci_address: Which GPU, as in "0000:01:00.0".
-            library: The module `pynvml`, or one that looks like it; imported by default.
-        """
+        """Open NVML for a GPU such as "0000:01:00.0", and read for the first time."""
         self._nvml = Nvml(pci_address, library).__enter__()
         self._held_ns = self._read_counters()
 
@@ -48,12 +42,7 @@ class ClockWatch:
         self._nvml.__exit__(None, None, None)
 
     def reasons(self) -> list[str] | None:
-        """
-        Name the reasons for reduced clocks since the last call, or now.
-
-        Returns:
-            The names; empty if there were none; None if unknown.
-        """
+        """Name the reasons for reduced clocks since the last call, or now; None if unknown."""
         now = self._nvml.ask("clock reasons", clock_reasons)
         before, self._held_ns = self._held_ns, self._read_counters()
         if now is None:

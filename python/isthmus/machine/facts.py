@@ -39,16 +39,7 @@ def read_machine(
     *,
     setting: Setting,
 ) -> Machine:
-    """
-    Collect everything that the numbers depend on.
-
-    Args:
-        driver: The driver in use.
-        device: The device that is measured.
-        placement: Where the measurement runs.
-        link: NVML's facts about the link.
-        setting: How the session was set up.
-    """
+    """Collect everything that the numbers depend on."""
     return Machine(
         emulated=driver.emulated,
         profile=driver.profile or None,

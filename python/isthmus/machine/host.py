@@ -27,14 +27,7 @@ class NodeFacts(Protocol):
 
 
 def read_host(nodes: Sequence[NodeFacts], *, num_cpus: int, bound_node: int | None) -> Host:
-    """
-    Collect the host's facts.
-
-    Args:
-        nodes: The NUMA nodes.
-        num_cpus: Logical CPUs that this process could use before it was bound.
-        bound_node: The node that the measurements are bound to, if any.
-    """
+    """Collect the host's facts; `num_cpus` counts those from before this process was bound."""
     from isthmus import _native
 
     return Host(

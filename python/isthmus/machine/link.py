@@ -51,14 +51,8 @@ def read_link(
     settle_seconds: float | None = None,
 ) -> LinkFacts:
     """
-    Read link and clocks.
-
-    Args:
-        pci_address: The GPU.
-        load: Keeps the link busy for `LOAD_CALL_SECONDS`, and is called again until all is read;
-            None reads the link as it is.
-        library: The module `pynvml`, or one that looks like it.
-        settle_seconds: How long the load runs before anything is read; None: 0.4 s.
+    Read link and clocks while `load`, which takes `LOAD_CALL_SECONDS`, is called again and again,
+    from `settle_seconds` (0.4 s) before; None reads the link as it is.
     """
     settle = _SETTLE_SECONDS if settle_seconds is None else settle_seconds
     with Nvml(pci_address, library) as nvml, _under(load, settle) as failures:
@@ -79,10 +73,8 @@ def read_link(
 @contextmanager
 def _under(load: Callable[[], None] | None, settle_seconds: float) -> Iterator[list[Exception]]:
     """
-    Run a load beside the block, from before its beginning to its end.
-
-    Yields:
-        The errors of the load: empty at the end if it ran all the time.
+    Run a load beside the block, from before its beginning to its end; the list that is yielded is
+    empty at the end if it ran all the time, or has its errors.
     """
     failures: list[Exception] = []
     under_way, enough = threading.Event(), threading.Event()

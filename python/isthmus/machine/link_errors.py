@@ -81,14 +81,7 @@ def read_link_errors(
     library: Any = None,  # noqa: ANN401 - a module
     root: Path = Path("/"),
 ) -> LinkErrorCounts:
-    """
-    Read all counts of a GPU's link.
-
-    Args:
-        pci_address: The GPU, as in "0000:01:00.0".
-        library: The module `pynvml`, or one that looks like it; imported by default.
-        root: The path of /sys.
-    """
+    """Read all counts of a GPU's link."""
     with Nvml(pci_address, library) as nvml:
         replays = nvml.ask("replays", lambda n, gpu: int(n.nvmlDeviceGetPcieReplayCounter(gpu)))
     ends = [pci_address, port_above(pci_address, root)]

@@ -20,13 +20,7 @@ class Nvml:
     """
 
     def __init__(self, pci_address: str, library: Any = None) -> None:  # noqa: ANN401 - a module
-        """
-        Choose the GPU.
-
-        Args:
-            pci_address: Which one, as in "0000:01:00.0".
-            library: The module `pynvml`, or one that looks like it; imported by default.
-        """
+        """Choose the GPU by its address, such as "0000:01:00.0"."""
         self.notes: list[str] = []
         self._pci_address = pci_address
         self._library = library
@@ -58,16 +52,7 @@ class Nvml:
             self.quietly(lambda nvml: nvml.nvmlShutdown())
 
     def ask(self, what: str, question: Callable[[Any, Any], Any]) -> Any:  # noqa: ANN401 - NVML's
-        """
-        Read one fact about the GPU.
-
-        Args:
-            what: The fact, for the note that says why it is missing.
-            question: Gets the library and the GPU's handle.
-
-        Returns:
-            The answer, or None.
-        """
+        """Read one fact about the GPU, by the library and its handle, or note why it is missing."""
         if self._handle is None:
             return None
         try:

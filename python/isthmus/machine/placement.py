@@ -65,13 +65,8 @@ def bind_near_device(
     pci_address: str, topology: Topology, *, emulated: bool, bind: bool = True
 ) -> Placement:
     """
-    Bind the calling thread to the device's node, if the host has more than one.
-
-    Args:
-        pci_address: The device's address.
-        topology: The native module, or one that looks like it.
-        emulated: An emulated device is attached to no node.
-        bind: False doesn't bind the thread.
+    Bind the calling thread to the device's node, if the host has more than one; an emulated device
+    has none.
     """
     cpus = topology.allowed_cpus()
     nodes = topology.numa_nodes()
@@ -99,14 +94,7 @@ def bind_near_device(
 def stray_pages_note(
     pages_by_node: Mapping[int, int], wanted_node: int | None, kind: str
 ) -> str | None:
-    """
-    Report memory that is not where it should be.
-
-    Args:
-        pages_by_node: The number of pages by their node; empty if unknown.
-        wanted_node: Where they should be; None if it doesn't matter.
-        kind: The kind of memory: "pinned".
-    """
+    """Report memory that is not where it should be."""
     if wanted_node is None:
         return None
     num_pages = sum(pages_by_node.values())

@@ -9,12 +9,7 @@ _LIBRARIES = ("isthmus", "nvidia-ml-py", "cuda-pathfinder", "pydantic", "typer",
 
 
 def read_software(nvrtc_version: str | None) -> Software:
-    """
-    Collect versions.
-
-    Args:
-        nvrtc_version: Of the NVRTC in use; None or "" if none is.
-    """
+    """Collect versions."""
     return Software(
         python=platform.python_version(),
         nvrtc=nvrtc_version or None,

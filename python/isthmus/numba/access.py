@@ -105,13 +105,7 @@ def _declared(kind: str, name: str) -> PagedAccess:
 
 
 def code_of(kind: str, name: str) -> str:
-    """
-    Give the functions in CUDA C++.
-
-    Args:
-        kind: Of the array in the kernel: "unit", "paged" or "budgeted".
-        name: Of the items' type.
-    """
+    """Give the functions in CUDA C++ for a kernel's "unit", "paged" or "budgeted" array."""
     item = _TYPES_IN_C[name]
     functions = _CODE.format(
         name=f"{kind}_{name}", item=item, array=f"{kind}_array", map=f"{kind}_map"

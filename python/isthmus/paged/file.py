@@ -29,16 +29,9 @@ def is_mapped(array: "NDArray[Any]") -> bool:
 
 def require_no_file(array: "NDArray[Any]") -> None:
     """
-    Refuse an array whose memory is a file's, although nothing of it says so.
-
-    Kernels would store to the mapping, and what is stored behind the end of a file that somebody
-    has shortened is lost without an error. Shared memory isn't refused.
-
-    Args:
-        array: One of which `is_mapped` is false.
-
-    Raises:
-        UsageError: It is.
+    Refuse an array whose memory is a file's, although `is_mapped` is false: what kernels store
+    behind the end of a file that somebody has shortened is lost without an error. Shared memory
+    isn't refused.
     """
     if not _native.is_of_shared_file(array.ctypes.data):
         return
@@ -63,17 +56,8 @@ class MappedFile:
 
     def __init__(self, array: "NDArray[Any]", device: int) -> None:
         """
-        Open the file by its name, and allocate. Nothing is read yet.
-
-        Args:
-            array: One of which `is_mapped` is true, in C order.
-            device: The GPU near which the memory is allocated.
-
-        Raises:
-            UsageError: The file can't be opened, has become shorter, isn't a regular one, or is
-                another one by now; or the mapping is private.
-            OutOfDeviceMemory: The machine can't pin that much.
-            Unavailable: A limit of the machine doesn't allow it.
+        Open the file of an array in C order of which `is_mapped` is true, and allocate near the
+        GPU. Nothing is read yet.
         """
         self._path = _path_of(array)
         self.native = _native.PagedFile(
@@ -87,12 +71,7 @@ class MappedFile:
         self.held = memoryview(block)  # type: ignore[arg-type,unused-ignore]
 
     def load(self) -> None:
-        """
-        Read the file's bytes.
-
-        Raises:
-            UsageError: The file has become shorter, or can't be read.
-        """
+        """Read the file's bytes."""
         self.native.load(self.pointer)
 
     @contextmanager

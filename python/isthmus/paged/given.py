@@ -11,12 +11,7 @@ Ranges = Iterable[tuple[SupportsIndex, SupportsIndex]]
 
 
 def byte_ranges_of(ranges: Ranges | None, num_items: int, item_bytes: int) -> list[tuple[int, int]]:
-    """
-    Turn ranges of items into ranges of bytes; None is all items.
-
-    Raises:
-        UsageError: One isn't a pair of indices, or isn't of items.
-    """
+    """Turn ranges of items into ranges of bytes; None is all items."""
     if ranges is None:
         return [(0, num_items * item_bytes)]
     if not isinstance(ranges, Iterable):
@@ -38,22 +33,12 @@ def byte_ranges_of(ranges: Ranges | None, num_items: int, item_bytes: int) -> li
 
 
 def index_of(what: str, value: object) -> int:
-    """
-    Give a number of items.
-
-    Raises:
-        UsageError: It is none, or negative.
-    """
+    """Give a number of items."""
     return _whole(what, value, "a number of items", bits=63)
 
 
 def number_of(what: str, value: object) -> int:
-    """
-    Give a number that has 32 bits.
-
-    Raises:
-        UsageError: It is none, or negative.
-    """
+    """Give a number that has 32 bits."""
     return _whole(what, value, "a number", bits=32)
 
 
@@ -68,13 +53,5 @@ def _whole(what: str, value: object, kind: str, *, bits: int) -> int:
 
 
 def gap_bytes_of(given: str | int) -> int:
-    """
-    Give a gap's size in bytes.
-
-    Args:
-        given: A number of bytes, or a size such as "4KiB".
-
-    Raises:
-        UsageError: It is neither.
-    """
+    """Give a gap's size in bytes, from a number of them or a size such as "4KiB"."""
     return number_of("gap_bytes", parse_size(given) if isinstance(given, str) else given)

@@ -8,12 +8,7 @@ _REDUCTIONS = {"sum": 0, "min": 1, "max": 2}
 
 
 def reduction_of(dtype: str, operation: object) -> tuple[int, int]:
-    """
-    Give the numbers of a type and a reduction.
-
-    Raises:
-        UsageError: Items of the type can't be reduced, or there is no such operation.
-    """
+    """Give the numbers of a type and a reduction."""
     if dtype not in _KINDS:
         raise UsageError(f"items of {dtype} can't be reduced: {', '.join(_KINDS)} can")
     if not isinstance(operation, str) or operation not in _REDUCTIONS:

@@ -58,12 +58,7 @@ class Operands:
         self._device = device
 
     def indices(self, given: object) -> Operand:
-        """
-        Take indices: an array of int32, int64 or uint64 of any library, or a list.
-
-        Raises:
-            UsageError: They aren't integers, have gaps, or are in another GPU's memory.
-        """
+        """Take indices: an array of int32, int64 or uint64 of any library, or a list."""
         if _is_on_device(given):
             found = self._on_device(given, "indices")
             _require_index(found.dtype)
@@ -77,15 +72,8 @@ class Operands:
 
     def values(self, given: object, dtype: "np.dtype[Any]", count: int | None) -> Operand:
         """
-        Take values to store.
-
-        Args:
-            given: An array of any library, a list or a number.
-            dtype: The paged array's, which an array must have.
-            count: How many there must be; None is any number.
-
-        Raises:
-            UsageError: They have another type or number, gaps, or are in another GPU's memory.
+        Take values to store: an array of the paged array's type, a list or a number; any number of
+        them if `count` is None.
         """
         numpy = numpy_module()
         if _is_on_device(given):

@@ -41,19 +41,7 @@ class Source:
 
 
 def source_of(given: object, device: int) -> Source:
-    """
-    Take an array of which a paged array can be made.
-
-    Args:
-        given: A NumPy array, which may be memory-mapped.
-        device: The GPU.
-
-    Raises:
-        UsageError: It isn't a NumPy array in C order whose items are plain numbers, or its file
-            can't be used: see `MappedFile`.
-        OutOfDeviceMemory: There is no pinned memory for a file's bytes.
-        Unavailable: The same.
-    """
+    """Take a NumPy array in C order, perhaps memory-mapped, of which a paged array can be made."""
     array = _checked(given)
     file = MappedFile(array, device) if is_mapped(array) else None
     if file is None:
@@ -108,15 +96,7 @@ def _checked(given: object) -> "NDArray[Any]":
 
 
 def unit_bytes_of(unit: object) -> int:
-    """
-    Give a unit's size in bytes.
-
-    Args:
-        unit: A number of bytes, or a size such as "1KiB".
-
-    Raises:
-        UsageError: It is neither, or no power of two from 256 bytes to 64 KiB.
-    """
+    """Give a unit's size in bytes, a power of two from 256 bytes to 64 KiB."""
     if isinstance(unit, str):
         size = parse_size(unit)
     else:
@@ -133,16 +113,8 @@ def budget_of(
     policy: object, device_bytes: object, array_bytes: int, unit_bytes: int
 ) -> int | None:
     """
-    Give the device memory for items: None is that of the array, 0 is none.
-
-    Args:
-        policy: With "read_through" nothing is held.
-        device_bytes: A number of bytes, a size such as "1GiB", or None.
-        array_bytes: The array's size.
-        unit_bytes: Of one unit, the least.
-
-    Raises:
-        UsageError: device_bytes is no size or has no room for a unit.
+    Give the bytes of device memory for items: None is that of the array, 0 is none, as with
+    "read_through".
     """
     if policy == "read_through":
         if device_bytes is not None:

@@ -29,12 +29,9 @@ class Reign:
 
 def seconds_at(points: Sequence[CostPoint], size_bytes: int) -> float:
     """
-    Predict one copy, as the native core does.
-
-    Args:
-        points: Of one curve: straight lines between them, the first cost below the first, and
-            beyond the last the last line's slope, but at least in proportion to the last.
-        size_bytes: The size of the copy.
+    Predict one copy, as the native core does: straight lines between points of one curve, the first
+    cost below the first, and beyond the last the last line's slope, but at least in proportion to
+    the last.
     """
     return on_line(
         [point.bytes for point in points], [point.seconds for point in points], size_bytes

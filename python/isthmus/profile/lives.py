@@ -54,15 +54,8 @@ class NativeLives:
         self, memory: MemoryKind, size_bytes: int, max_seconds: float
     ) -> MemoryPoint | None:
         """
-        Measure a kind of memory; None if it isn't available here.
-
-        Args:
-            memory: The kind.
-            size_bytes: Of one buffer.
-            max_seconds: For all its lives; slow ones take longer.
-
-        Raises:
-            CorruptTransfer: It doesn't hold what was written to it.
+        Measure a kind of memory; None if it isn't available here. Slow lives take longer than
+        `max_seconds`.
         """
         with suppress(Unavailable, OutOfDeviceMemory):
             if memory == MemoryKind.NEW_PINNED:
@@ -110,12 +103,8 @@ class NativeLives:
 
     def new_memory_download(self, path: Path, size_bytes: int, max_seconds: float) -> Timing | None:
         """
-        Measure a download into what malloc gives; None if that path isn't possible here.
-
-        Args:
-            path: The path of the copy.
-            size_bytes: Of the memory.
-            max_seconds: For all copies; slow ones take longer.
+        Measure a download into what malloc gives; None if that path isn't possible here. Slow
+        copies take longer than `max_seconds`.
         """
         from isthmus import _native
 
@@ -175,10 +164,8 @@ def _point(
 
 def _pair_scale(steps: Mapping[str, Timing]) -> float:
     """
-    Give how much shorter both steps are without the clock.
-
-    Short pairs are timed many at a time. A step alone includes a reading of the clock, which takes
-    as long as malloc of a few bytes.
+    Give how much shorter both steps are without the clock, whose reading takes as long as malloc of
+    a few bytes; short pairs are timed many at a time.
     """
     apart = steps["allocate"].seconds + steps["free"].seconds
     return min(1.0, steps["pair"].seconds / apart)

@@ -206,10 +206,8 @@ class Measuring:
 
     def measure_rates(self) -> None:
         """
-        Measure copies that show the paths' rates, if the time was over before them.
-
-        By short copies alone a long one would seem to take as long. On a busy machine they are
-        measured after the time, in as much time once more at most.
+        Measure copies that show the paths' rates, if the time was over before them, in as much time
+        once more at most: by short copies alone a long one would seem to take as long.
         """
         effort = self._effort
         size = min(effort.bytes_that_show_a_rate, self._copies.max_bytes)
@@ -249,9 +247,8 @@ class Measuring:
 
     def measure_again(self) -> None:
         """
-        Measure every point again, short copies first, while time is left; the lowest time counts.
-
-        On a shared machine other programs may slow a few sizes down for a while, in all turns.
+        Measure every point again, short copies first, while time is left; the lowest time counts,
+        because other programs may slow a few sizes down for a while, in all turns.
         """
         for _ in range(self._effort.passes):
             points = [(size, group) for group in GROUPS for size in self._sizes(group)]
@@ -322,21 +319,8 @@ def measure_profile(
     watch: Watch = lambda *_: None,
 ) -> Profile:
     """
-    Measure what copies cost on one device.
-
-    Args:
-        identity: The machine's identity.
-        open_copies: Prepares copies of up to so many bytes; this counts as time spent.
-        effort: How much to measure.
-        clock: In seconds.
-        watch: Is told what will be measured next.
-
-    Returns:
-        The profile, which isn't stored yet.
-
-    Raises:
-        CorruptTransfer: Bytes were wrong. No figure counts then.
-        DriverError: The device failed.
+    Measure what copies cost on one device; `open_copies` prepares copies of up to so many bytes,
+    which counts as time spent. CorruptTransfer, if bytes were wrong: no figure counts then.
     """
     started = clock()
     measuring = Measuring(open_copies, effort, clock, watch)

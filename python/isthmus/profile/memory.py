@@ -105,18 +105,8 @@ def measure_memory(
     watch: Callable[[str, float], None],
 ) -> MemoryFound:
     """
-    Measure all kinds of memory size by size, so that only the largest may be left out.
-
-    Args:
-        lives: What measures.
-        sizes: In bytes, ascending.
-        point_s: For one kind at one size.
-        shortest_copy_s: What a copy of a few bytes takes.
-        left_s: The seconds that are left for the whole profile.
-        watch: Is told what is measured next, and how many seconds are left.
-
-    Returns:
-        The costs; empty if there is no time.
+    Measure all kinds of memory size by size (bytes, ascending), so that only the largest may be
+    left out; `point_s` is for one kind at one size, and `shortest_copy_s` for a few bytes.
     """
     measuring = _Measuring(lives, point_s, shortest_copy_s)
     end_s = left_s() * (1 - _MAX_SHARE)

@@ -22,24 +22,9 @@ def measure_pauses(
     watch: Callable[[str, float], None],
 ) -> dict[Way, list[CostPoint]]:
     """
-    Measure copies after a pause, where copies without one were measured.
-
-    What a pause costs on a shared machine changes within a second: once, a pause before 64 KiB cost
-    the driver 11 us, and before 16 and 256 KiB 39 and 26 (H100). So each size is visited several
-    times. A visit that would take more than the time that is left is left out.
-
-    Args:
-        times: Measures; is asked for all paths of a group at once.
-        guesses: Without a pause.
-        effort: Which sizes, and how many turns.
-        left: The seconds that are left.
-        watch: Is told what is measured next, and how many seconds are left.
-
-    Returns:
-        Points by ascending size, of the paths that can be used.
-
-    Raises:
-        CorruptTransfer: The bytes that arrived aren't those that were sent.
+    Measure copies after a pause, by ascending size, where copies without one (`guesses`) were
+    measured. What a pause costs on a shared machine changes within a second, so each size is
+    visited several times, unless a visit would take more than the time that is left.
     """
     seconds: dict[tuple[Way, int], list[float]] = defaultdict(list)
     for _ in range(effort.pause_visits):

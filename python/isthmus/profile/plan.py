@@ -201,13 +201,8 @@ def applies(way: Way, size_bytes: int) -> bool:
 
 def refinements(curves: Mapping[Way, Sequence[CostPoint]]) -> list[tuple[Group, int]]:
     """
-    Find where to measure next: between two sizes whose cheapest paths differ.
-
-    Args:
-        curves: The measured points, each by ascending size.
-
-    Returns:
-        Groups and sizes that have not been measured; none if every crossover is known closely.
+    Find where to measure next: between two sizes whose cheapest paths differ; nowhere if every
+    crossover is known closely.
     """
     found: list[tuple[Group, int]] = []
     for group in GROUPS:
@@ -235,13 +230,8 @@ def _between_winners(costs: Mapping[Path, Mapping[int, float]], direction: Direc
 
 def takes_much_cpu(direction: str, costs: Mapping[Path, float]) -> bool:
     """
-    Say whether a window's threads take too much CPU time, as the native core does.
-
-    A thread reads through a window at one rate: what one takes is the CPU time of several, too.
-
-    Args:
-        direction: "h2d" or "d2h".
-        costs: Seconds, at one size.
+    Say whether a window's threads take too much CPU time, as the native core does; costs are
+    seconds at one size, and what one thread takes is the CPU time of several, too.
     """
     if direction != "d2h" or not {Path.WINDOW, Path.DRIVER} <= costs.keys():
         return False
@@ -250,11 +240,8 @@ def takes_much_cpu(direction: str, costs: Mapping[Path, float]) -> bool:
 
 def cheapest(costs: Mapping[Path, float], direction: str = "h2d") -> Path | None:
     """
-    Give the path that copies choose, as the native core does; None if there is no path.
-
-    Args:
-        costs: Seconds, at one size.
-        direction: "h2d" or "d2h".
+    Give the path that copies choose by seconds at one size, as the native core does; None if there
+    is no path.
     """
     most = costs.get(Path.DRIVER, math.inf)
     counted = {
@@ -271,11 +258,8 @@ def cheapest(costs: Mapping[Path, float], direction: str = "h2d") -> Path | None
 
 def fewest_threads(seconds: Mapping[int, float], direction: Direction) -> int:
     """
-    Choose how many threads to stage with: no more than are worthwhile.
-
-    Args:
-        seconds: The time of a copy, by the number of threads; not empty.
-        direction: Which way they copy.
+    Choose how many threads to stage with, by the seconds of a copy with each number: no more than
+    are worthwhile.
     """
     enough = min(seconds.values()) * _THREADS_GAIN[direction]
     return min(count for count, one in seconds.items() if one <= enough)

@@ -8,17 +8,8 @@ from isthmus.sizes import format_size
 
 def require_reach(profile: Profile, effort: Effort) -> None:
     """
-    Refuse a profile whose time ran out before the rates of its paths were known.
-
-    By one point, of 4 B, long copies would seem to take as long as short ones. All paths are
+    Refuse a profile whose time ran out before the rates of its paths were known; all paths are
     measured at one size before the next one begins, so the driver's path speaks for all.
-
-    Args:
-        profile: What was measured.
-        effort: What was to be measured.
-
-    Raises:
-        Unavailable: It lacks long copies.
     """
     least = effort.bytes_that_show_a_rate
     reached = min(_reach(profile, group) for group in GROUPS)

@@ -51,15 +51,8 @@ class Session:
 
     def __init__(self, driver: "_native.Driver", ordinal: int, max_bytes: int) -> None:
         """
-        Allocate everything.
-
-        Args:
-            driver: The device's driver.
-            ordinal: Its number.
-            max_bytes: The largest copy wanted; less is used if memory is short.
-
-        Raises:
-            OutOfDeviceMemory: There isn't even 1 MiB of each kind.
+        Allocate everything, for smaller copies than wanted if memory is short; raises
+        OutOfDeviceMemory if there isn't even 1 MiB of each kind.
         """
         from isthmus import _native
 
@@ -95,15 +88,8 @@ class Session:
 
     def times(self, ways: Sequence[Way], size_bytes: int, effort: Effort) -> Found:
         """
-        Measure copies of one size in turns, from the call until the bytes have arrived.
-
-        Args:
-            ways: The paths; of one direction and kind of memory.
-            size_bytes: At most `max_bytes`.
-            effort: The number of turns.
-
-        Raises:
-            CorruptTransfer: The bytes that arrived aren't those that were sent.
+        Measure copies of one size in turns, by ways of one direction and kind of memory, from the
+        call until the bytes have arrived.
         """
         found = self._measured(ways, size_bytes, _turns(effort, size_bytes))
         return Found(

@@ -31,23 +31,15 @@ def profile_text(profile: Profile) -> str:
 
 
 def save_profile(profile: Profile, path: Path) -> Path:
-    """
-    Keep a profile, completely or not at all.
-
-    Raises:
-        WriteError: The folder can't be created, or the file can't be written.
-    """
+    """Keep a profile, completely or not at all."""
     make_folder(path.parent)
     return write_whole(path, profile_text(profile))
 
 
 def load_profile(path: Path) -> Profile:
     """
-    Read a profile's file.
-
-    Raises:
-        Unavailable: It doesn't exist, or can't be read.
-        UsageError: It is something else.
+    Read a profile's file; raises Unavailable if it can't be read, and UsageError if it is something
+    else.
     """
     try:
         return Profile.model_validate_json(read_regular(path, max_bytes=_MAX_BYTES))
@@ -66,11 +58,8 @@ def load_profile(path: Path) -> Profile:
 
 def stored_profile(identity: "_native.ProfileIdentity") -> Profile:
     """
-    Read the profile that is stored for a machine, whether it is still valid or not.
-
-    Raises:
-        Unavailable: None is stored, or profiles are off.
-        UsageError: What is stored is not a profile.
+    Read the profile that is stored for a machine, whether it is still valid or not; raises
+    Unavailable if none is, and UsageError if it is something else.
     """
     if not identity.file:
         raise Unavailable(

@@ -52,32 +52,14 @@ class Answer:
 
 
 def check_queries() -> None:
-    """
-    Check early whether questions can be asked.
-
-    Raises:
-        Unavailable: A package is missing.
-    """
+    """Check early whether questions can be asked."""
     with packages_for("questions in SQL", "pip install 'isthmus[scale]'"):
         import duckdb  # noqa: F401 - only whether it is there
         import pyarrow as pa  # noqa: F401
 
 
 def ask(sql: str, views: "Mapping[str, pa.Table]") -> Answer:
-    """
-    Answer a question about runs.
-
-    Args:
-        sql: One statement that reads: SELECT, DESCRIBE, SUMMARIZE, EXPLAIN.
-        views: The table of each view.
-
-    Returns:
-        The answer.
-
-    Raises:
-        Unavailable: DuckDB or pyarrow is missing.
-        UsageError: DuckDB refuses the statement, or it does something else than read.
-    """
+    """Answer a question about runs: one SELECT, DESCRIBE, SUMMARIZE or EXPLAIN."""
     check_queries()
     import duckdb
 

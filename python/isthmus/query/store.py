@@ -59,12 +59,7 @@ class Store:
     """The store of one folder. Several processes may use it at the same time."""
 
     def __init__(self, runs: Path) -> None:
-        """
-        Use the store of a folder. Nothing is read or written yet.
-
-        Args:
-            runs: The folder of runs.
-        """
+        """Use the store of a folder of runs. Nothing is read or written yet."""
         self._runs, self._folder = runs, runs / FOLDER
         self._bad: list[Path] = []
         self._newer: list[Path] = []
@@ -72,12 +67,7 @@ class Store:
         """What was wrong with the store."""
 
     def find(self, files: Sequence[NodeFile]) -> Found:
-        """
-        Give the views of some files of the folder; what the store lacks is read, and stored.
-
-        Args:
-            files: Those by `files_of`; what is no run is passed over.
-        """
+        """Give the views of those files that are runs; what the store lacks is read, and stored."""
         wanted = {self._key(one.path): one for one in files if one.kind in _RUNS}
         kept = joined([table for path in self._paths() if (table := self._table(path)) is not None])
         known = set(keys_of(kept))
@@ -97,12 +87,7 @@ class Store:
         )
 
     def append(self, runs: Iterable[tuple[Path, "Run"]]) -> None:
-        """
-        Store runs that were written just now. What goes wrong is a complaint, and no error.
-
-        Args:
-            runs: Each with its file.
-        """
+        """Store runs that were written just now. What goes wrong is a complaint, and no error."""
         self._store(table_of([(self._key(path), run) for path, run in runs]))
 
     def _key(self, path: Path) -> Key:
@@ -171,9 +156,7 @@ class Store:
     def _merged(self, new_bytes: int, *, everything: bool) -> list[Path]:
         """
         Choose what a new file replaces: nothing while there are few files; then the smallest, each
-        no larger than all before it together.
-
-        So each run is written a few times only, and there are never many files.
+        no larger than all before it together, so that each run is written a few times only.
         """
         other = [*self._bad, *self._newer]
         sizes = sorted((_stamp(path)[0], path) for path in self._paths() if path not in other)

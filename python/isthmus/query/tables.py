@@ -87,13 +87,7 @@ def rows_of(table: "pa.Table", rows: Sequence[int]) -> "pa.Table":
 
 
 def views_of(table: "pa.Table", files: Sequence[NodeFile]) -> dict[str, "pa.Table"]:
-    """
-    Give each view as a table.
-
-    Args:
-        table: Runs, as `joined` gives them.
-        files: The file of each.
-    """
+    """Give each view as a table."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

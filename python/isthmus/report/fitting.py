@@ -32,13 +32,8 @@ _Row = tuple[str, ...]
 
 def wrapped(line: str, width: int, *, indent: str = _GAP, whole_words: bool = False) -> list[str]:
     """
-    Break a line between words; within a word only if it is longer than a line.
-
-    Args:
-        line: The line.
-        width: The most characters in a line.
-        indent: What the lines after the first begin with.
-        whole_words: Never break a word: it may be copied from the screen.
+    Break a line between words; within a word only if it is longer than a line, and never with
+    `whole_words`, which may be copied from the screen.
     """
     lines = textwrap.wrap(
         _QUANTITY.sub(_TIE, line),
@@ -51,14 +46,7 @@ def wrapped(line: str, width: int, *, indent: str = _GAP, whole_words: bool = Fa
 
 
 def wrapped_lines(lines: Iterable[str], width: int, *, indent: str = _GAP) -> list[str]:
-    """
-    Break several lines, each as `wrapped` does.
-
-    Args:
-        lines: The lines.
-        width: The most characters in a line.
-        indent: What the further lines of each begin with.
-    """
+    """Break several lines, each as `wrapped` does."""
     return [part for line in lines for part in wrapped(line, width, indent=indent)]
 
 
@@ -69,14 +57,8 @@ def blocks_text(blocks: Iterable[Sequence[str]]) -> str:
 
 def table_lines(table: Table, width: int = PAGE_WIDTH) -> list[str]:
     """
-    Align a table: words to the left, numbers to the right.
-
-    Args:
-        table: The table.
-        width: The most characters in a line. Below 40, lines have up to 40.
-
-    Returns:
-        Its title, its headings and its rows; if it is too wide, in parts below each other.
+    Align a table: words to the left, numbers to the right; if it is too wide, in parts below each
+    other, of up to 40 columns at least.
     """
     width = max(width, NARROWEST)
     title = wrapped(table.title, width) if table.title else []

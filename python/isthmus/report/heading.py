@@ -26,13 +26,7 @@ def emulated_warning(machine: Machine) -> str | None:
 
 
 def about_device(machine: Machine, tables: Iterable[Table | None]) -> tuple[Table, ...]:
-    """
-    Collect tables of a device's numbers, and mark their titles if the device is emulated.
-
-    Args:
-        machine: The machine of the run.
-        tables: The tables; None for one without results.
-    """
+    """Collect tables of a device's numbers, and mark their titles if the device is emulated."""
     suffix = " - EMULATED" if machine.emulated else ""
     shown = (table for table in tables if table is not None)
     return tuple(replace(table, title=table.title + suffix) for table in shown)

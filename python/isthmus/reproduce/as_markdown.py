@@ -13,14 +13,7 @@ ours over theirs; the two were measured on different machines.
 
 
 def page_markdown(title: str, page: Page, *, level: int) -> str:
-    """
-    Write a page as one chapter.
-
-    Args:
-        title: Its heading.
-        page: The page, without pictures of characters.
-        level: 1 for a document of its own, 2 for a chapter of one.
-    """
+    """Write a page, without pictures of characters, as one chapter."""
     signs = "#" * level
     words = ("device", "driver", "host", "theirs", "on")
     head = [f"- {_labelled(line, words)}" for line in page.head]

@@ -45,15 +45,8 @@ class Experiment:
         self, largest_bytes: int, *, emulated: bool, quick: bool
     ) -> Sequence[int] | None:
         """
-        Choose the sizes that fit.
-
-        Args:
-            largest_bytes: The largest copy that fits on both sides.
-            emulated: Whether the device is emulated.
-            quick: Fewer sizes.
-
-        Returns:
-            In bytes, ascending; None for each test's own, also if none of them fits.
+        Choose the sizes that fit on both sides, in bytes, ascending; None for each test's own, also
+        if none of them fits.
         """
         wanted = self.quick_sizes if quick else self.short_sizes if emulated else self.sizes
         return [size for size in wanted or () if size <= largest_bytes] or None

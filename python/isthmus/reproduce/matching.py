@@ -56,10 +56,8 @@ class Pair:
     @property
     def ratio(self) -> float | None:
         """
-        Divide ours by theirs.
-
-        A number within their range is 1; one outside is divided by the range's nearer end. None if
-        either isn't a number.
+        Divide ours by theirs: 1 within their range, by its nearer end outside; None if either isn't
+        a number.
         """
         ours, figure = self.ours, self.figure
         if ours is None or ours.words is not None:
@@ -77,14 +75,9 @@ class Pair:
 
 def pairs_of(publication: Publication, run: Run) -> list[Pair]:
     """
-    Put ours beside each published figure; behind them, ours at sizes that theirs lack.
-
-    A number between two sizes that were measured stands beside a single figure, not beside one of a
-    series, which has others.
-
-    Args:
-        publication: The published figures.
-        run: A run that has some of the tests.
+    Put ours beside each published figure; behind them, ours at sizes that theirs lack. A number
+    between two sizes that were measured stands beside a single figure, not beside one of a series,
+    which has others.
     """
     in_series = [one for series in publication.series for one in series.figures()]
     return [

@@ -26,15 +26,7 @@ _COLUMNS = 2
 
 
 def chart_of(one: Reproduced) -> "alt.TopLevelMixin | None":
-    """
-    Draw an experiment.
-
-    Args:
-        one: The experiment.
-
-    Returns:
-        The picture; None if none of ours stands beside theirs.
-    """
+    """Draw an experiment; None if none of ours stands beside theirs."""
     import altair as alt
 
     panels = [*_series_panels(one), *_figure_panels(one)]

@@ -44,11 +44,8 @@ def reproduced(publication: Publication, run: Run) -> Reproduced:
 
 def page_of(one: Reproduced, *, pictures: bool) -> Page:
     """
-    Lay out an experiment.
-
-    Args:
-        one: The experiment.
-        pictures: Add dots for ratios, in characters that need an encoding such as UTF-8.
+    Lay out an experiment; pictures are dots for ratios, in characters that need an encoding such as
+    UTF-8.
     """
     shown = [pair for pair in one.pairs if pair.ours is not None or not _of_series(pair, one)]
     names = dict.fromkeys(pair.figure.table for pair in shown)

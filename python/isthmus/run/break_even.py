@@ -32,17 +32,10 @@ _Curve = dict[int, Result]
 
 def break_evens(results: Sequence[Result]) -> list[Result]:
     """
-    Compare every kind of pinned memory with pageable memory, in both lives.
-
-    Args:
-        results: The results of one run.
-
-    Returns:
-        For each kind and life (the axis `life`) the size from which allocating, one upload (or one
-        copy each way) and freeing take less time than with pageable memory, up to the largest, and
-        the two sizes between which it is. Waived if they never do. Steady, memory is had one block
-        at a time; the first time, its pages are new: those of lives, and pinned blocks of which
-        several stay alive.
+    Compare every kind of pinned memory with pageable memory, in both lives (the axis `life`): from
+    which size allocating, one upload (or one copy each way) and freeing take less time, and between
+    which two sizes that is; waived if they never do. Steady, memory is had one block at a time; the
+    first time, its pages are new: those of lives, and pinned blocks of which several stay alive.
     """
     measured = [r for r in results if r.suite == "alloc" and r.status == Status.PASSED and r.median]
     found = []

@@ -32,14 +32,8 @@ def derived_result(
     like: Result, metric: str, unit: str, spread: Spread, *, num_points: int = 1
 ) -> Result:
     """
-    Make a result of a number.
-
-    Args:
-        like: The result with its test, size and circumstances.
-        metric: What the number is.
-        unit: The unit of the number.
-        spread: The number; its bounds become min and max.
-        num_points: The number of results from which it is derived.
+    Make a result of a number, with the test, size and circumstances of another; the number's bounds
+    become min and max.
     """
     numbers = {
         "median": spread.middle,

@@ -56,15 +56,9 @@ class Unreadable:
 
 def files_of(folder: Path) -> list[NodeFile]:
     """
-    List the runs, diagnoses and attempts below a folder, ordered by their paths.
-
-    Args:
-        folder: The folder. `NODE/*.json` are of the node NODE, and so is `NODE.json`. A journal
-            beside the run's own file is left out, and so is everything whose name begins with a
-            dot.
-
-    Raises:
-        UsageError: There is no such folder, or it can't be read.
+    List the runs, diagnoses and attempts below a folder, ordered by their paths: `NODE/*.json` and
+    `NODE.json` are of the node NODE. A journal beside the run's own file is left out, and so is
+    everything whose name begins with a dot.
     """
     found = sorted(_paths(folder))
     finished = {path.with_suffix("") for path in found if path.suffix == FINISHED}
@@ -79,15 +73,8 @@ def files_of(folder: Path) -> list[NodeFile]:
 
 def read_runs(files: Sequence[NodeFile]) -> Iterator[tuple[NodeFile, Run] | Unreadable]:
     """
-    Read the runs among some files, one after the other.
-
-    Of an unfinished run, the results that were finished are read.
-
-    Args:
-        files: The files; those that hold no run are passed over.
-
-    Returns:
-        Each run with its file; or why a file can't be read.
+    Read the runs among some files, one after the other, of an unfinished one the finished results;
+    or say why a file can't be read.
     """
     for file in files:
         if file.kind not in {FileKind.RUN, FileKind.UNFINISHED}:

@@ -36,12 +36,8 @@ _BEGINNINGS = {kind.value: kind for kind in _UNDIRECTED} | {
 
 def directed_name(direction: str, kind: Kind, way: str = "") -> str:
     """
-    Name a test of copies between host and device.
-
-    Args:
-        direction: "h2d" or "d2h".
-        kind: What it does.
-        way: The way, such as "ce" or "blocking"; empty if there is only one.
+    Name a test of copies between host and device by "h2d" or "d2h", what it does, and the way, if
+    there are several.
     """
     return "_".join(filter(None, (_ENDS[direction], kind, way)))
 

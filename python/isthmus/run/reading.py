@@ -28,25 +28,14 @@ _HINT = (
 
 def read_run(named: str) -> Run:
     """
-    Read a run.
-
-    Args:
-        named: A file; the beginning of the id of a stored run; or "last" for the last finished
-            one. Of an unfinished run, the results that were finished are read.
-
-    Raises:
-        UsageError: There is none of that name, it isn't a run, or it is of another schema.
+    Read a run by its file, by the beginning of a stored one's id, or by "last" for the last
+    finished one; of an unfinished run, the results that were finished.
     """
     return read_run_file(find_run(named))
 
 
 def read_run_file(path: Path) -> Run:
-    """
-    Read the run in a file.
-
-    Raises:
-        UsageError: It can't be read, it isn't a run, or it is of another schema.
-    """
+    """Read the run in a file."""
     try:
         contents = read_regular(path, max_bytes=_MAX_BYTES)
     except OSError as cause:
@@ -62,16 +51,7 @@ def is_journal(path: Path) -> bool:
 
 
 def parse_run(contents: bytes, name: str) -> Run:
-    """
-    Read a run's text.
-
-    Args:
-        contents: JSON.
-        name: The name of the file, for messages.
-
-    Raises:
-        UsageError: It isn't a run, or it is of another schema.
-    """
+    """Read a run's JSON; the name of its file is for messages."""
     try:
         run = Run.model_validate_json(contents)
         return run.model_copy(update={"results": with_both_lives(run.results)})
@@ -99,12 +79,7 @@ def _check_schema(name: str, document: Any) -> None:  # noqa: ANN401 - whatever 
 
 
 def find_run(named: str) -> Path:
-    """
-    Find the file of a run; the arguments and errors of `read_run`.
-
-    Raises:
-        UsageError: There is none of that name, or more than one.
-    """
+    """Find the file of a run, which is named as for `read_run`."""
     if os.path.isfile(named):  # noqa: PTH113 - of any name at all
         return Path(named)
     return find_stored(named)
@@ -112,13 +87,8 @@ def find_run(named: str) -> Path:
 
 def find_stored(named: str) -> Path:
     """
-    Find the file of a stored run.
-
-    Args:
-        named: The beginning of its id; or "last" for the last finished one.
-
-    Raises:
-        UsageError: There is none, or more than one.
+    Find the file of a stored run by the beginning of its id, or by "last" for the last finished
+    one.
     """
     found = _kept(named)
     if len(found) > 1 and named != LAST:

@@ -33,15 +33,8 @@ def schema_of(model: type[BaseModel], title: str) -> str:
 
 def write_or_check(arguments: list[str], committed: Path, text: str) -> int:
     """
-    Run the command line of a schema's module.
-
-    Args:
-        arguments: `--check`, and a file.
-        committed: The default file.
-        text: The schema.
-
-    Returns:
-        The exit code: 1 if the file was to be checked and differs.
+    Run the command line of a schema's module, `--check` and a file, and give the exit code: 1 if it
+    was to be checked and differs.
     """
     check = "--check" in arguments
     files = [Path(argument) for argument in arguments if argument != "--check"]

@@ -34,19 +34,7 @@ def run_text(run: Run) -> str:
 
 
 def save_run(run: Run, folder: Path | None = None) -> Path:
-    """
-    Keep a run among the user's runs.
-
-    Args:
-        run: The run.
-        folder: The folder; `runs_folder()` by default.
-
-    Returns:
-        The new file.
-
-    Raises:
-        WriteError: The folder can't be created, or the file can't be written.
-    """
+    """Keep a run among the user's runs, or in a folder, and give its file."""
     target_folder = make_folder(folder or place_of_runs())
     return write_whole(target_folder / f"{stem_of(run)}{FINISHED}", run_text(run))
 
@@ -57,12 +45,7 @@ def stem_of(run: Run) -> str:
 
 
 def check_runs_folder() -> None:
-    """
-    Check whether a run could be kept among the user's runs. Leaves nothing behind.
-
-    Raises:
-        WriteError: It couldn't.
-    """
+    """Check whether a run could be kept among the user's runs. Leaves nothing behind."""
     folder = place_of_runs()
     # save_run creates what is missing.
     while not os.path.lexists(folder):
@@ -72,12 +55,7 @@ def check_runs_folder() -> None:
 
 
 def place_of_runs() -> Path:
-    """
-    Give the folder of the user's runs for writing.
-
-    Raises:
-        WriteError: The user has no home folder.
-    """
+    """Give the folder of the user's runs for writing."""
     try:
         return runs_folder()
     except RuntimeError as cause:

@@ -54,12 +54,7 @@ def stored_runs() -> list[StoredRun]:
 
 
 def stored_run(path: Path) -> StoredRun:
-    """
-    Describe the run in a file, by the beginning of the file.
-
-    Raises:
-        UsageError: There are too few file descriptors to open it.
-    """
+    """Describe the run in a file, by the beginning of the file."""
     name = id_of(path)
     try:
         with open_regular(path) as file:
@@ -95,19 +90,8 @@ def expendable(
     now: datetime | None = None,
 ) -> list[StoredRun]:
     """
-    Choose the runs that can go.
-
-    One that is being measured never can, nor a file that `isthmus` hasn't named.
-
-    Args:
-        found: Stored runs, the latest last.
-        keep: The latest so many stay.
-        older_than: Younger ones stay.
-        unfinished: Finished ones stay.
-        now: The time; the clock's by default.
-
-    Returns:
-        The runs that every given rule lets go.
+    Choose the runs, of a list with the latest last, that every given rule lets go. One that is
+    being measured never can, nor a file that `isthmus` hasn't named.
     """
     ours = [run for run in found if STEM.fullmatch(run.path.stem)]
     there = [run for run in ours if run.state != State.RUNNING]
@@ -122,13 +106,7 @@ def expendable(
 
 
 def remove_run(run: StoredRun) -> None:
-    """
-    Remove a stored run.
-
-    Raises:
-        UsageError: It is being measured.
-        WriteError: The system doesn't allow it.
-    """
+    """Remove a stored run."""
     if run.state == State.RUNNING:
         raise UsageError(f"run {run.id} is being measured", hint="end it first: it runs elsewhere")
     remove_file(run.path)

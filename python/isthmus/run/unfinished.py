@@ -61,17 +61,7 @@ class RunJournal:
         begun: Run,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """
-        Begin the journal.
-
-        Args:
-            folder: The folder of the user's runs; it is created if it doesn't exist.
-            begun: The run, without results.
-            clock: Seconds since any fixed moment.
-
-        Raises:
-            WriteError: It can't be written.
-        """
+        """Begin the journal of a run without results, in a folder that may not exist yet."""
         head = Head(run_journal=_VERSION, begun=begun)
         path = make_folder(folder) / f"{stem_of(begun)}{UNFINISHED}"
         self._journal = Journal(path, [head.model_dump_json()])
@@ -79,12 +69,7 @@ class RunJournal:
         self._durable_s = clock()
 
     def add(self, results: Sequence[Result]) -> None:
-        """
-        Keep a finished point. It survives the end of this process when this returns.
-
-        Raises:
-            WriteError: There is no room. Earlier points are kept.
-        """
+        """Keep a finished point. It survives the end of this process when this returns."""
         now = self._clock()
         durable = now - self._durable_s >= _DURABLE_EVERY_S
         self._durable_s = now if durable else self._durable_s
@@ -103,18 +88,8 @@ class RunJournal:
 
 def unfinished_run(contents: bytes, name: str) -> Run:
     """
-    Read a journal: the results that were finished, as those of an interrupted run.
-
-    Args:
-        contents: The journal. If its process was killed, its last line may be incomplete: that
-            point is left out.
-        name: The name of the file, for messages.
-
-    Returns:
-        The run. It has no derived results.
-
-    Raises:
-        UsageError: The journal is of another version, or damaged; the message says where.
+    Read a journal: the results that were finished, none of them derived, as those of an interrupted
+    run. The last line may be incomplete: that point is left out.
     """
     head, *lines = contents.decode(errors="replace").split("\n")
     if not lines:

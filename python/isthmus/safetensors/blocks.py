@@ -22,20 +22,9 @@ def fill(  # noqa: PLR0913 - a copy has two ends and an order
     stream: int | None,
 ) -> None:
     """
-    Copy runs of a file's bytes to a block; complete on return.
-
-    Args:
-        block: On the device.
-        runs: `first` counts from the file's beginning.
-        descriptor: Of the file, open for reading.
-        file: Its name, for messages.
-        transfers: Make the copies.
-        device: The ordinal of the block's device.
-        stream: The copies begin after the work in it, and in the block's; None is the latter only.
-
-    Raises:
-        UsageError: The file has become shorter, or can't be read.
-        DriverError: A copy failed.
+    Copy runs of a file's bytes (`first` counts from its beginning) to a block on the device;
+    complete on return. The copies begin after the work in the stream, if there is one, and in the
+    block's.
     """
     if stream not in {None, block.stream}:
         transfers.wait(block.stream, device)

@@ -47,13 +47,7 @@ class Framework(Protocol):
 
 
 def framework_of(name: str, device: int, driver: _native.Driver) -> Framework:
-    """
-    Prepare a library for a device.
-
-    Raises:
-        UsageError: There is no framework of that name.
-        Unavailable: It isn't installed.
-    """
+    """Prepare a library for a device."""
     if name not in _FRAMEWORKS:
         raise UsageError(f"framework {name!r}: choose from {', '.join(_FRAMEWORKS)}")
     return _FRAMEWORKS[name](device, driver)

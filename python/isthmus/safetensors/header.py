@@ -76,17 +76,7 @@ class Header:
 
 
 def read_header(descriptor: int, file: str) -> Header:
-    """
-    Read the header of an open file.
-
-    Args:
-        descriptor: Open for reading; its position is not changed.
-        file: The file's name, for messages.
-
-    Raises:
-        UsageError: This isn't a safetensors file, or it is damaged, for instance truncated. The
-            message names the file and the tensor.
-    """
+    """Read the header of an open file, whose position is not changed."""
     file_bytes = os.fstat(descriptor).st_size
     start = os.pread(descriptor, LONGEST_SIGN, 0)
     length = start[:LENGTH_BYTES]
@@ -112,12 +102,7 @@ def read_header(descriptor: int, file: str) -> Header:
 
 
 def parse_header(text: bytes, *, file: str, data_offset: int, file_bytes: int) -> Header:
-    """
-    Read a header's JSON, and check it against the file's size.
-
-    Raises:
-        UsageError: As for `read_header`.
-    """
+    """Read a header's JSON, and check it against the file's size."""
     members = _members(text, file)
     metadata = _metadata(members.pop("__metadata__", None), file)
     entries = sorted(

@@ -20,12 +20,8 @@ LONGEST_SIGN = max(map(len, _FORMATS))
 
 def refuse_other_formats(start: bytes, file: str, wanted: str = "a safetensors file") -> None:
     """
-    Raise UsageError if a file that can't be read is something else that is known.
-
-    Args:
-        start: Its first bytes, at least `LONGEST_SIGN` if it has them.
-        file: Its name, for messages.
-        wanted: What it should be.
+    Raise UsageError if a file that can't be read is something else that is known, by its first
+    bytes, `LONGEST_SIGN` or all.
     """
     lowered = start.lstrip().lower()
     for sign, (what, advice) in _FORMATS.items():

@@ -14,11 +14,8 @@ from isthmus.transfer.pairs import is_contiguous
 
 def typed(tensor: Any) -> tuple[object, str | None]:  # noqa: ANN401 - of any library
     """
-    Give an array that can be read.
-
-    Returns:
-        The array itself and None; or its bytes, and their type in the format's spelling, if its
-        library may not show that type.
+    Give an array that can be read, and None; or its bytes, and their type in the format's spelling,
+    if its library may not show that type.
     """
     library = library_of(tensor)
     if library is None or library.__name__ != "torch":
@@ -29,13 +26,8 @@ def typed(tensor: Any) -> tuple[object, str | None]:  # noqa: ANN401 - of any li
 
 def packed(tensor: object, reader: _native.ArrayReader) -> Array:
     """
-    Read an array, and copy it to one in C order if it lies differently.
-
-    A host array is copied by NumPy, an array on a device by its own library.
-
-    Raises:
-        UsageError: It isn't an array, or is on a device and its library is neither PyTorch nor
-            CuPy.
+    Read an array, and copy it to one in C order if it lies differently: by NumPy on the host, on a
+    device by its own library.
     """
     array = reader.read_source(tensor)
     if is_contiguous(array):

@@ -44,14 +44,8 @@ class SavedTensor:
 
 def saved_tensors(tensors: Mapping[str, object], reader: _native.ArrayReader) -> list[SavedTensor]:
     """
-    Read arrays, and put them in the order in which they are saved.
-
-    That is their own order, except that larger items come first: then each tensor is aligned to
-    its items. Safetensors' own writer does the same.
-
-    Raises:
-        UsageError: It isn't a mapping of names to arrays, or the format has no such type. The
-            message names the tensor.
+    Read arrays, and put them in the order in which they are saved: their own, but larger items
+    first, so that each tensor is aligned to its items, as safetensors' own writer does.
     """
     if not isinstance(tensors, Mapping):
         raise UsageError(f"a mapping of names to arrays was expected, not {type(tensors).__name__}")
@@ -60,12 +54,7 @@ def saved_tensors(tensors: Mapping[str, object], reader: _native.ArrayReader) ->
 
 
 def header_of(tensors: Iterable[SavedTensor], metadata: Mapping[str, str] | None) -> bytes:
-    """
-    Give the beginning of a file: its header, and the length of that.
-
-    Raises:
-        UsageError: The metadata isn't text, or the header would be too long.
-    """
+    """Give the beginning of a file: its header, and the length of that."""
     members: dict[str, Any] = {}
     if metadata is not None:
         members[_METADATA] = _checked_metadata(metadata)

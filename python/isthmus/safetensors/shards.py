@@ -17,16 +17,8 @@ _MAX_INDEX_BYTES = 100_000_000
 
 def files_of(path: AnyPath | Iterable[AnyPath]) -> tuple[list[Path], Mapping[str, Path]]:
     """
-    Find a model's files.
-
-    Args:
-        path: A file; an index of shards, whose name ends in ".json"; or several files.
-
-    Returns:
-        The files, each once; and for the tensors that an index names, the file of each.
-
-    Raises:
-        UsageError: It isn't a path; or an index that can't be read, or names files elsewhere.
+    Find a model's files, each once, and the file of each tensor that an index (its name ends in
+    ".json") names.
     """
     if isinstance(path, (str, bytes, os.PathLike)):
         one = path_of(path)

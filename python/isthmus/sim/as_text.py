@@ -33,16 +33,7 @@ def runs_text(
     *,
     width: int = PAGE_WIDTH,
 ) -> str:
-    """
-    Write the results of one workload under several policies.
-
-    Args:
-        workload: Its name.
-        setup: The machine it ran on, and the workload's sizes; the policies don't matter.
-        runs: Policy -> result.
-        wanted: The format.
-        width: The most characters in a line of text.
-    """
+    """Write the results of one workload under several policies."""
     if wanted is Format.JSON:
         return _runs_json(workload, setup, runs)
     if wanted is Format.CSV:

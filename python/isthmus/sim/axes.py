@@ -34,12 +34,8 @@ class Axis:
 
 def read_axes(texts: Sequence[str]) -> list[Axis]:
     """
-    Read `name=values` texts.
-
-    `a..b` stands for a, 2a, 4a and so on, and b; for seeds, for all from a to b.
-
-    Raises:
-        UsageError: One has another form, an unknown name, or a name that is given twice.
+    Read `name=values` texts; `a..b` stands for a, 2a, 4a and so on, and b, for seeds for all from a
+    to b.
     """
     axes = [_read(text) for text in texts]
     for axis in axes:

@@ -39,10 +39,8 @@ class Library:
 
     def run(self, point: SweepPoint, go_on: Callable[[], bool]) -> "SimulationResult":
         """
-        Run a point of a sweep, until it ends or `go_on` returns False.
-
-        A run that differs from an earlier one only in what can't change the result reuses it: the
-        seed, if the workload asks for the same with both, or a link that neither uses.
+        Run a point of a sweep, until it ends or `go_on` returns False; a run that differs from an
+        earlier one only in what can't change the result reuses it.
         """
 
         def poll(_now: int) -> bool:
@@ -68,17 +66,7 @@ class Library:
     def recording(
         self, workload: str, seed: int, sizes: Mapping[str, int] | None = None
     ) -> "_native.TraceRecording":
-        """
-        Give a workload's trace in memory.
-
-        Args:
-            workload: Its name.
-            seed: Of its inputs.
-            sizes: Its sizes that aren't the usual ones.
-
-        Raises:
-            UsageError: There is no such workload, or it doesn't have such sizes.
-        """
+        """Give a workload's trace in memory, of its usual sizes but those given."""
         sizes = sizes or {}
         key = (workload, seed, tuple(sorted(sizes.items())))
         with self._lock:

@@ -140,12 +140,7 @@ class ModelledMachine(_Groups):
 
 
 def native_machine(machine: ModelledMachine) -> "_native.SimMachine":
-    """
-    Give the simulator's machine.
-
-    Raises:
-        UsageError: A parameter is out of its range, or contradicts another one.
-    """
+    """Give the simulator's machine."""
     native = _native.SimMachine()
     for row in _native.sim_parameters():
         native.set(row, getattr(getattr(machine, row.group), row.name))

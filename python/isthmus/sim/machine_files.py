@@ -24,15 +24,7 @@ def machine_names() -> list[str]:
 
 
 def load_machine(name: str) -> ModelledMachine:
-    """
-    Read a machine.
-
-    Args:
-        name: The name of a machine that comes with Isthmus, or the path of a TOML file.
-
-    Raises:
-        UsageError: There is none, or its file is invalid; the message says where.
-    """
+    """Read a machine: one that comes with Isthmus, by its name, or the TOML file at a path."""
     if name in machine_names():
         return parse_machine((_FOLDER / f"{name}{_SUFFIX}").read_bytes(), name)
     path = Path(name)
@@ -71,16 +63,7 @@ def refusal(what: str, cause: ValidationError, model: type[BaseModel]) -> UsageE
 
 
 def parse_machine(contents: bytes, name: str) -> ModelledMachine:
-    """
-    Read a machine's text.
-
-    Args:
-        contents: TOML.
-        name: The name of the machine or its file, for messages.
-
-    Raises:
-        UsageError: It doesn't describe a machine; the message says where.
-    """
+    """Read a machine's TOML; its name, or its file's, is for messages."""
     try:
         document = toml_document(contents)
     except ValueError as cause:

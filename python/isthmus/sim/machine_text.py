@@ -7,16 +7,7 @@ from isthmus.sim.quantities import quantity_of
 
 
 def machine_text(machine: ModelledMachine, remarks: list[str]) -> str:
-    """
-    Write a machine.
-
-    Args:
-        machine: The machine.
-        remarks: Lines of comment above it.
-
-    Returns:
-        TOML, which `load_machine` reads as an equal machine.
-    """
+    """Write a machine as TOML, which `load_machine` reads as an equal machine, below remarks."""
     lines = [f"# {remark}".rstrip() for remark in remarks]
     lines += [
         f"schema_version = {machine.schema_version}",

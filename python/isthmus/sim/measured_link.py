@@ -10,14 +10,9 @@ from isthmus.sim.settings import Setup, with_settings
 
 def with_measured_link(setup: Setup, profile: Profile) -> Setup:
     """
-    Take the link's bandwidths from a profile.
-
-    They are the best of any path from or to pinned memory, at its longest copy. The latency stays
-    the machine's: a profile times whole copies, with the driver's work, and not a GPU's own
-    requests.
-
-    Raises:
-        UsageError: The profile has no such copies.
+    Take the link's bandwidths from a profile: the best of any path from or to pinned memory, at its
+    longest copy. The latency stays the machine's: a profile times whole copies, with the driver's
+    work, and not a GPU's own requests.
     """
     rates = {
         "link.bandwidth": _best_rate(profile, "h2d"),

@@ -56,12 +56,7 @@ class Base:
 
 
 def build_points(base: Base, places: Sequence[Mapping[str, str]]) -> list[SweepPoint]:
-    """
-    Make a run for every place.
-
-    Raises:
-        UsageError: One is impossible; the message says which.
-    """
+    """Make a run for every place."""
     built = []
     for place in places:
         try:

@@ -167,12 +167,7 @@ def policy_names() -> list[str]:
 
 
 def default_policy(name: str) -> Policy:
-    """
-    Give a policy with the defaults of its kind.
-
-    Raises:
-        UsageError: There is none of that name.
-    """
+    """Give a policy with the defaults of its kind."""
     if name not in policy_names():
         raise UsageError(
             f"there is no policy '{shortened(name)}'",

@@ -59,15 +59,7 @@ class Quantity:
         return self.parse(typed)
 
     def parse(self, typed: object) -> int:
-        """
-        Read one.
-
-        Args:
-            typed: Text with a unit; or an integer, if that is unambiguous.
-
-        Raises:
-            UsageError: It is invalid, or impossible; the hint has the nearest valid choice.
-        """
+        """Read one: text with a unit; or an integer, if that is unambiguous."""
         if isinstance(typed, int) and not isinstance(typed, bool):
             if abs(typed) > _MOST_64_BITS:  # thousands of digits couldn't be printed
                 raise self._beyond(f"of {typed.bit_length()} bits")

@@ -77,11 +77,8 @@ def run(
     timeline: "_native.SimTimeline | None" = None,
 ) -> "SimulationResult":
     """
-    Run a trace, from its first block, without the GIL.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C was pressed, or `poll` returned False.
-        Unavailable: NumPy isn't installed.
+    Run a trace, from its first block, without the GIL; raises KeyboardInterrupt after Ctrl-C, or if
+    `poll` returns False.
     """
     from isthmus import _native
     from isthmus.sim.native import native_options, native_policy
@@ -102,12 +99,7 @@ def run(
 
 
 def check_setup(setup: Setup) -> None:
-    """
-    Refuse an impossible machine or policy, before anything runs.
-
-    Raises:
-        UsageError: It is impossible; the message names the parameter.
-    """
+    """Refuse an impossible machine or policy, before anything runs."""
     from isthmus.sim.native import native_policy
 
     native_machine(setup.machine)
@@ -154,17 +146,7 @@ def is_workload(name: str) -> bool:
 def open_source(
     name: str | Path, seed: int = 0, sizes: Mapping[str, int] | None = None
 ) -> "_native.TraceSource":
-    """
-    Open a workload by its name, or a trace by its file.
-
-    Args:
-        name: Of either.
-        seed: The seed of a workload's inputs.
-        sizes: A workload's sizes that aren't the usual ones; in B, or counts.
-
-    Raises:
-        UsageError: It is neither, or doesn't have such sizes.
-    """
+    """Open a workload by its name, or a trace by its file; sizes are in B, or counts."""
     sizes = sizes or {}
     if is_workload(str(name)):
         from isthmus import _native
@@ -185,12 +167,7 @@ def open_source(
 
 
 def check_workload(name: str, sizes: Mapping[str, int]) -> None:
-    """
-    Refuse what can't be simulated, before anything runs.
-
-    Raises:
-        UsageError: It is neither a workload nor a trace's file, or doesn't have such sizes.
-    """
+    """Refuse what can't be simulated, before anything runs."""
     if is_workload(name):
         check_sizes(name, sizes)
     else:

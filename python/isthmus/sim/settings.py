@@ -32,9 +32,9 @@ class Setup(Record):
     """Sizes of the workload that were chosen, by name."""
 
     def value(self, name: str) -> object:
-        """Give the value of a setting; a quantity is an integer in our own units.
-
-        A workload's size has one only if it was set.
+        """
+        Give the value of a setting; a quantity is an integer in our own units, and a workload's
+        size has one only if it was set.
         """
         section, _, size = name.partition(".")
         if section == WORKLOAD:
@@ -71,12 +71,7 @@ class Setting:
         return str(value).lower()
 
     def check(self, text: str) -> None:
-        """
-        Refuse a text that isn't a value.
-
-        Raises:
-            UsageError: It isn't a value; the message names the setting.
-        """
+        """Refuse a text that isn't a value."""
         if self.quantity is not None:
             try:
                 self.quantity.parse(text)
@@ -119,16 +114,7 @@ def size_settings() -> dict[str, Setting]:
 
 
 def check_sizes(workload: str, sizes: Mapping[str, int]) -> None:
-    """
-    Refuse sizes that a workload doesn't have, or that can't be.
-
-    Args:
-        workload: The name of one that there is.
-        sizes: Name -> value, in B or a count.
-
-    Raises:
-        UsageError: The message has the range, or the hint the nearest name.
-    """
+    """Refuse sizes, in B or a count, that a workload doesn't have, or that can't be."""
     from isthmus import _native
 
     known = [
@@ -147,12 +133,7 @@ def check_sizes(workload: str, sizes: Mapping[str, int]) -> None:
 
 
 def read_assignments(texts: list[str]) -> dict[str, str]:
-    """
-    Read `name=value` texts.
-
-    Raises:
-        UsageError: One has another form, an unknown name, or a name that is given twice.
-    """
+    """Read `name=value` texts."""
     found: dict[str, str] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
@@ -165,15 +146,7 @@ def read_assignments(texts: list[str]) -> dict[str, str]:
 
 
 def read_sizes(texts: list[str]) -> dict[str, int]:
-    """
-    Read `workload.nodes=131072` texts.
-
-    Returns:
-        Name without its section -> value, in B or a count.
-
-    Raises:
-        UsageError: As read_assignments; or one is another setting, or no number.
-    """
+    """Read `workload.nodes=131072` texts: name without its section -> B or a count."""
     found = {}
     for name, text in read_assignments(texts).items():
         section, _, size = name.partition(".")
@@ -193,12 +166,7 @@ def setting_names() -> list[str]:
 
 
 def setting_of(name: str) -> Setting:
-    """
-    Find a setting.
-
-    Raises:
-        UsageError: There is none of that name; the hint has the nearest.
-    """
+    """Find a setting."""
     found = settings().get(name) or size_settings().get(name)
     if found is None:
         raise UsageError(
@@ -208,16 +176,7 @@ def setting_of(name: str) -> Setting:
 
 
 def with_settings(setup: Setup, assignments: Mapping[str, str]) -> Setup:
-    """
-    Change some settings.
-
-    Args:
-        setup: The original, which stays as it is.
-        assignments: Name -> text.
-
-    Raises:
-        UsageError: A value is invalid, or the combination is impossible.
-    """
+    """Change some settings, name -> text, in a copy."""
     if not assignments:
         return setup
     for name, text in assignments.items():

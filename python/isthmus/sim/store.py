@@ -35,17 +35,8 @@ class SweepStore:
 
     def __init__(self, path: Path, identity: str, order: Sequence[str]) -> None:
         """
-        Read the points that are finished already.
-
-        Args:
-            path: The Parquet file, which may exist.
-            identity: The sweep's identity; a file of another one is refused.
-            order: Keys of the points, in the order of the table; others come after them.
-
-        Raises:
-            UsageError: The file is of another sweep, or isn't one.
-            WriteError: It can't be read.
-            Unavailable: pyarrow isn't installed.
+        Read the points that are finished already; a file of another sweep is refused. Keys of
+        points are in the order of the table; others come after them.
         """
         check_pyarrow()
         self._path = path
@@ -77,9 +68,8 @@ class SweepStore:
         trace: TracebackType | None,
     ) -> None:
         """
-        Write the table; the journal is deleted only when the table is durable.
-
-        If the sweep ended with an error, a failure to write becomes a note of that error.
+        Write the table; the journal is deleted only when the table is durable. If the sweep ended
+        with an error, a failure to write becomes a note of that error.
         """
         self._journal.close()
         try:
@@ -101,12 +91,7 @@ class SweepStore:
         return self._rows[key]
 
     def add(self, key: str, row: Row) -> None:
-        """
-        Keep a finished point, on disk when this returns.
-
-        Raises:
-            WriteError: There is no room. Earlier points are kept.
-        """
+        """Keep a finished point, on disk when this returns."""
         self._journal.add(_entry(key, row))
         self._rows[key] = self._journalled[key] = row
 
@@ -198,12 +183,7 @@ class MemoryStore(SweepStore):
 
 
 def check_pyarrow() -> None:
-    """
-    Check early whether Parquet files can be written.
-
-    Raises:
-        Unavailable: They can't.
-    """
+    """Check early whether Parquet files can be written."""
     with packages_for("Parquet files", "pip install 'isthmus[sim]'"):
         import pyarrow.parquet  # noqa: F401 - only whether it is there
 

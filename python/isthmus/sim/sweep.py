@@ -31,9 +31,8 @@ class PointRunner(Protocol):
         self, points: Sequence[SweepPoint], should_stop: Callable[[], bool]
     ) -> Iterator[tuple[SweepPoint, Row]]:
         """
-        Yield points with their numbers as they finish, until all have or `should_stop` is true.
-
-        A point's numbers depend on nothing but the point. If it fails, they are its error.
+        Yield points with their numbers, or their error, as they finish, until all have or
+        `should_stop` is true. They depend on nothing but the point.
         """
 
 
@@ -83,14 +82,9 @@ def run_sweep(
     should_stop: Callable[[], bool],
 ) -> Outcome:
     """
-    Run the points that aren't finished. If one fails, its row has the error; the others continue.
-
-    Args:
-        points: What to run.
-        store: Open; has the finished points, and gets the new ones.
-        runner: Runs them.
-        observer: Is told about each, from the calling thread.
-        should_stop: Whether to begin no more, and to abandon those that are running.
+    Run the points that the store lacks; if one fails, its row has the error, and the others
+    continue. The calling thread tells the observer, and `should_stop` abandons those that are
+    running.
     """
     todo = [point for point in points if point.key not in store]
     num_reused = len(points) - len(todo)
@@ -117,13 +111,7 @@ class Threads:
     """
 
     def __init__(self, run: RunPoint, num_threads: int) -> None:
-        """
-        Use some threads.
-
-        Args:
-            run: Runs one point.
-            num_threads: At least 1.
-        """
+        """Use some threads."""
         self._run = run
         self._num_threads = num_threads
 

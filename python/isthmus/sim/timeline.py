@@ -88,12 +88,7 @@ def new_timeline() -> "_native.SimTimeline":
 
 
 def write_timeline(timeline: "_native.SimTimeline", path: Path) -> Path:
-    """
-    Write what a run has recorded.
-
-    Raises:
-        WriteError: It can't be written.
-    """
+    """Write what a run has recorded."""
     return write_whole(path, timeline_text(timeline))
 
 

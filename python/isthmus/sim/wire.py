@@ -71,13 +71,8 @@ def text_of(point: SweepPoint) -> str:
 
 def run_text(text: str) -> str:
     """
-    Run a point.
-
-    Args:
-        text: A `PointTask`, as JSON. Anything else is refused.
-
-    Returns:
-        A `PointAnswer`, as JSON. It depends on nothing but the task, unless it is a refusal.
+    Run a point, a `PointTask` as JSON, and give a `PointAnswer` as JSON, which depends on nothing
+    but the task, unless it is a refusal.
     """
     try:
         answer = _answer(text)
@@ -88,13 +83,8 @@ def run_text(text: str) -> str:
 
 def run_texts(text: str) -> str:
     """
-    Run several points, one after the other.
-
-    Args:
-        text: A list of texts for `run_text`, as JSON.
-
-    Returns:
-        The list of their answers, as JSON; if it was no such list, one refusal.
+    Run several points, a list of texts for `run_text` as JSON, one after the other, and give the
+    list of their answers; if it was no such list, one refusal.
     """
     try:
         texts = _TEXTS.validate_json(text)
@@ -106,13 +96,8 @@ def run_texts(text: str) -> str:
 
 def numbers_of(text: str) -> Row:
     """
-    Read an answer.
-
-    Returns:
-        The columns of the point's row that aren't its place.
-
-    Raises:
-        UsageError: It isn't an answer, or the process has refused the point.
+    Read an answer: the columns of the point's row that aren't its place; raises UsageError if the
+    process has refused the point.
     """
     try:
         answer = PointAnswer.model_validate_json(text)

@@ -81,10 +81,8 @@ class _Thread:
 
     def stop(self, timeout: float | None = None) -> None:
         """
-        End the thread, as soon as the source has given the item that it is working on.
-
-        Args:
-            timeout: How many seconds to wait for that; None waits until the thread has ended.
+        End the thread, as soon as the source has given the item that it is working on, and wait for
+        that, without a timeout until it has ended.
         """
         if os.getpid() != self._process:
             return  # a fork has no such thread, and somebody may hold its locks for ever
@@ -158,16 +156,10 @@ class Ahead:
         is_lent: Callable[[Any], bool] = _no,
     ) -> None:
         """
-        Begin to read.
-
-        Args:
-            source: Used by the thread alone from now on.
-            prepare: Is called in the thread for each item.
-            depth: How many items may be ready, or in preparation, at a time.
-            name: The thread's.
-            clear: Is called in the thread before it asks for an item.
-            is_lent: Tells of what `prepare` gave whether the source may change it when it is asked
-                for the next item. That happens when the consumer asks for the next one, then.
+        Begin to read; the thread alone uses `source` from now on, and calls `prepare` for each item
+        and `clear` before it asks for one. If what was prepared `is_lent`, the source may change it
+        when it is asked for the next item, which then happens when the consumer asks for the next
+        one.
         """
         self._source = source
         self._prepare = prepare
@@ -182,13 +174,8 @@ class Ahead:
 
     def take(self, *, wait: bool) -> Any:  # noqa: ANN401
         """
-        Give the next item, or the Failure in its place, or END.
-
-        Args:
-            wait: Whether to wait for it.
-
-        Raises:
-            NothingYet: There is none, and it wasn't to wait.
+        Give the next item, or the Failure in its place, or END; raises NothingYet if there is none
+        and it wasn't to wait.
         """
         if self._ended:
             return END
@@ -202,9 +189,8 @@ class Ahead:
 
     def close(self) -> None:
         """
-        Stop reading, and wait until the thread has ended and the source is closed.
-
-        Items that are ready are dropped.
+        Stop reading, drop the items that are ready, and wait until the thread has ended and the
+        source is closed.
         """
         if not self._ended:
             self._ended = True

@@ -43,13 +43,9 @@ _MARK, _GLOBAL, _PROTO, _STOP = map(ord, "(c\x80.")
 
 def require_bounded(data: bytes, file: str, *, pickles: int = 1) -> bool:
     """
-    Read pickles one after the other, each up to its end or to what PyTorch refuses.
-
-    Returns:
-        Whether all of them ended.
-
-    Raises:
-        UsageError: Making their objects takes far more work than their bytes, or is too deep.
+    Read pickles one after the other, each up to its end or to what PyTorch refuses, and say whether
+    all of them ended; raises UsageError if making their objects takes far more work than their
+    bytes, or is too deep.
     """
     end = 0
     try:

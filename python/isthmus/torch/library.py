@@ -9,12 +9,7 @@ from isthmus.spelling import counted
 
 
 def torch_module() -> Any:  # noqa: ANN401 - a module that need not be installed
-    """
-    Import PyTorch.
-
-    Raises:
-        Unavailable: It isn't installed, or can't be imported.
-    """
+    """Import PyTorch."""
     try:
         return importlib.import_module("torch")
     except ImportError as error:
@@ -25,14 +20,8 @@ def torch_module() -> Any:  # noqa: ANN401 - a module that need not be installed
 
 def device_of(device: object) -> Any:  # noqa: ANN401 - a torch.device
     """
-    Give the device that a caller means, as a `torch.device`; a GPU's has its ordinal.
-
-    Args:
-        device: A GPU's ordinal, "cuda:1", "cpu", a torch.device.
-
-    Raises:
-        UsageError: PyTorch has no such device.
-        Unavailable: There is no PyTorch.
+    Give the device that a caller means (1, "cuda:1", "cpu", a torch.device) as a `torch.device`; a
+    GPU's has its ordinal.
     """
     torch = torch_module()
     found = None

@@ -107,14 +107,9 @@ class Twin(NamedTuple):
 
 def twin_of(tensor: Any, device: Any) -> Twin:  # noqa: ANN401 - of PyTorch
     """
-    Allocate a tensor like a plain one on another device.
-
-    Each operation of PyTorch releases the GIL, and a thread that wants it back stops another one:
-    so only what a tensor needs is called.
-
-    Args:
-        tensor: `is_plain`; on the host if the device is a GPU, on a GPU if it is the host.
-        device: A torch.device.
+    Allocate a tensor like a plain one on another device, the GPU or the host. Each operation of
+    PyTorch releases the GIL, and a thread that wants it back stops another one: so only what a
+    tensor needs is called.
     """
     torch = torch_module()
     source = tensor.detach() if tensor.requires_grad else tensor

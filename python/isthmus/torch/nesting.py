@@ -40,21 +40,10 @@ class Changed(NamedTuple):
 
 def changed(value: Any, change: Change, move: Change, name: str) -> Changed:  # noqa: ANN401
     """
-    Give a copy of a structure in which each tensor was changed.
-
-    What has a method `to` is moved by it. Python's containers and subclasses of them, types that
-    `torch.utils._pytree` knows, dataclasses and classes of attrs are followed, and keep their
-    types. Other objects stay as they are. What occurs twice is changed once.
-
-    Args:
-        value: The structure, which isn't changed.
-        change: From a tensor, and what gives its path, to another tensor.
-        move: The same for what has a method `to`, and for optimizers.
-        name: The structure's in paths: "batch" gives "batch['image'][0]".
-
-    Raises:
-        UsageError: It holds objects and no tensor, or a tensor in a container that can't be made
-            anew, or itself.
+    Give a copy of a structure in which `change`, given a tensor and what gives its path, changed
+    each tensor once, and `move` what has a method `to`. Python's containers and subclasses of them,
+    types that `torch.utils._pytree` knows, dataclasses and classes of attrs are followed, and keep
+    their types; other objects stay as they are.
     """
     walk = _Walk(change, move)
     try:

@@ -74,14 +74,7 @@ class Prefetch(Generic[Batch]):
     """The batches of a loader, on a device. Each `for` begins anew."""
 
     def __init__(self, loader: Iterable[Batch], device: Any, depth: int) -> None:  # noqa: ANN401
-        """
-        Read nothing yet.
-
-        Args:
-            loader: As for `prefetch`.
-            device: A torch.device.
-            depth: As for `prefetch`.
-        """
+        """Read nothing yet; the arguments are those of `prefetch`."""
         self._loader = loader
         self._device = device
         self._depth = depth

@@ -16,10 +16,9 @@ _PARTS = {
 
 def recording(made: list[Any], device: Any) -> Any:  # noqa: ANN401 - of PyTorch
     """
-    In a `with` statement, add to a list what this thread makes on a device.
-
-    Of a sparse tensor that is what it consists of. The allocator must be told which other stream
-    uses them, and not every object can do that for its own.
+    In a `with` statement, add to a list what this thread makes on a device; of a sparse tensor,
+    what it consists of. The allocator must be told which other stream uses them, and not every
+    object can do that for its own.
     """
     return _recorder(torch_module())(made, device)
 

@@ -30,13 +30,7 @@ class _Upload:
     """A batch on its way to its device."""
 
     def __init__(self, future: CopyFuture | None, twins: list[tuple[Twin, bool]]) -> None:
-        """
-        Hold what is being copied.
-
-        Args:
-            future: Of the copies; None without any.
-            twins: What is copied, and whether it requires gradients then.
-        """
+        """Hold what is being copied, and whether it requires gradients then."""
         self._future = future
         self._twins = twins
         self.batch: Any = None
@@ -82,14 +76,8 @@ class Uploads:
         fresh: bool,
     ) -> None:
         """
-        Begin to read.
-
-        Args:
-            batches: Used by the thread alone from now on.
-            device: A torch.device, of a GPU.
-            depth: How many batches may be on the device, or on their way there.
-            name: The thread's.
-            fresh: Whether the iterator never fills memory again that it has given.
+        Begin to read; `depth` batches may be on the GPU, or on their way there. The iterator is the
+        thread's alone; if it is fresh, it never fills memory again that it has given.
         """
         self._device = device
         self._depth = depth if fresh else 0
@@ -185,14 +173,7 @@ class _Uploader:
     """Copies batches to a device, in a stream of its own; used by one thread."""
 
     def __init__(self, device: Any, used: UsedTensors, *, keeps: bool) -> None:  # noqa: ANN401
-        """
-        Make the stream.
-
-        Args:
-            device: A torch.device.
-            used: For what `complete` has copied.
-            keeps: Whether what is on the device already needs no copy.
-        """
+        """Make the stream; with `keeps`, what is on the device already needs no copy."""
         self._cuda = torch_module().cuda
         self._device = device
         self._used = used

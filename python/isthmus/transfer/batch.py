@@ -18,13 +18,7 @@ Made = tuple[int, Work, Prepared]
 
 
 def explain_batch(batch: _native.ArrayBatch, native: _native.Transfers) -> ManyPlan:
-    """
-    Say how the arrays of a batch would be copied. Packs and copies nothing.
-
-    Raises:
-        UsageError: As for `isthmus.copy`; it names the path.
-        Unavailable: The same.
-    """
+    """Say how the arrays of a batch would be copied. Packs and copies nothing."""
     num_packed = num_layouts = 0
     for pair, work in _works_of(batch, NO_CASTING):
         if work.is_layout:
@@ -50,11 +44,8 @@ class UnlikePairs:
         self, batch: _native.ArrayBatch, native: _native.Transfers, casting: Casting
     ) -> None:
         """
-        Check all of them, pack what has to be packed, and add that to the batch.
-
-        Raises:
-            UsageError: As for `isthmus.copy`; it names the path. Nothing has been written.
-            Unavailable: The same.
+        Check all of them, pack what has to be packed, and add that to the batch; an error has
+        written nothing.
         """
         self._batch = batch
         self._native = native
@@ -75,12 +66,7 @@ class UnlikePairs:
         return self._unpack if self._unpackings else None
 
     def copy_last(self) -> None:
-        """
-        Copy what is copied after the others; complete on return.
-
-        Raises:
-            DriverError: As for `isthmus.copy`.
-        """
+        """Copy what is copied after the others; complete on return."""
         for pair, work, prepared in self._last:
             try:
                 work.finish(self._native, prepared)
@@ -152,12 +138,7 @@ def work_of(
     stream: int,
     casting: Casting = NO_CASTING,
 ) -> Work:
-    """
-    Check that one array can be copied to the other.
-
-    Raises:
-        UsageError: See `require_match`.
-    """
+    """Check that one array can be copied to the other."""
     require_match(target, source, casting)
     plain = plain_copy(target, source)
     # Bytes for a host array with gaps; a GPU's array with gaps is refused later.

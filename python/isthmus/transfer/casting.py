@@ -31,12 +31,7 @@ _FOREIGN = "big-endian " if sys.byteorder == "little" else "little-endian "
 
 
 def require_casting(casting: object) -> None:
-    """
-    Refuse what is no word for how far types may be converted.
-
-    Raises:
-        UsageError: It isn't one of NumPy's five.
-    """
+    """Refuse what is no word for how far types may be converted."""
     if not isinstance(casting, str) or casting not in _CASTINGS:
         raise UsageError(
             f"casting must be 'no', 'equiv', 'safe', 'same_kind' or 'unsafe', not {casting!r}"
@@ -59,17 +54,7 @@ def is_foreign(array: Array) -> bool:
 
 
 def require_allowed(target: Array, source: Array, casting: Casting) -> None:
-    """
-    Refuse a conversion that isn't possible, or that the caller doesn't allow.
-
-    Args:
-        target: Of another type than the source.
-        source: The same.
-        casting: As NumPy's `can_cast` takes it.
-
-    Raises:
-        UsageError: It is refused.
-    """
+    """Refuse a conversion that isn't possible, or that the caller doesn't allow."""
     own = [in_own_order(str(array.item)) for array in (target, source)]
     only_order = own[0] == own[1]
     if casting == NO_CASTING:

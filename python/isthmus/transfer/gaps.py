@@ -36,13 +36,7 @@ class _End(NamedTuple):
 
 
 def require_apart(batch: _native.ArrayBatch, works: Iterable[tuple[int, Work]]) -> None:
-    """
-    Refuse an array with gaps if an item of it is written, and another pair reads or writes it.
-
-    Raises:
-        UsageError: There is one, or it would take too long to find out. It names both paths.
-        Unavailable: There is no NumPy to find out.
-    """
+    """Refuse an array with gaps if a pair writes an item that another reads or writes."""
     ends = [end for pair, work in works for end in _ends_of(pair, work)]
     gapped = [end for end in ends if end.array is not None]
     near = {row for end in gapped for row in batch.touching(end.begin, end.begin + end.size_bytes)}

@@ -20,12 +20,7 @@ _FAST_TYPES = {1: "|u1", 2: "<u2", 4: "<u4", 8: "<u8", 16: "<c16"}
 
 
 def numpy_module() -> Any:  # noqa: ANN401 - a module
-    """
-    Import NumPy.
-
-    Raises:
-        Unavailable: It isn't installed.
-    """
+    """Import NumPy."""
     try:
         import numpy as np
     except ImportError as missing:
@@ -83,12 +78,8 @@ def range_of(array: Array) -> tuple[int, int]:
 
 def buffer_like(array: Array, layout_of: Array, *, in_own: bool = False) -> Array:
     """
-    Make a host array of an array's items, in the memory order of another.
-
-    Args:
-        array: On the host, with a shape.
-        layout_of: The array with this memory order, of the same shape; without a shape: C order.
-        in_own: The items get this machine's byte order.
+    Make a host array of an array's items, in the memory order of another of its shape; without a
+    shape in C order, and `in_own` byte order of this machine.
     """
     shape = array.shape or ()
     strides = layout_of.strides

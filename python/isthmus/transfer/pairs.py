@@ -28,12 +28,7 @@ class PlainCopy:
 
 
 def require_match(target: Array, source: Array, casting: Casting) -> None:
-    """
-    Refuse two arrays if one can't be copied to the other, at most with its items converted.
-
-    Raises:
-        UsageError: The target is read-only, or types, shapes or sizes differ, or items overlap.
-    """
+    """Refuse two arrays if one can't be copied to the other, at most with its items converted."""
     if target.read_only:
         raise UsageError(f"this {target.what} is read-only: it can't be the target of a copy")
     converts = is_conversion(target, source)
@@ -70,14 +65,8 @@ def _require_own_places(array: Array) -> None:
 
 def plain_copy(target: Array, source: Array) -> PlainCopy | None:
     """
-    Give the bytes to copy, if both arrays have the same memory order and no gaps.
-
-    Args:
-        target: Checked by `require_match`.
-        source: The same.
-
-    Returns:
-        None if one of them has to be packed, or the items are converted.
+    Give the bytes to copy between arrays that `require_match` let pass; None if one of them has to
+    be packed, or the items are converted.
     """
     if is_conversion(target, source):
         return None
@@ -108,12 +97,7 @@ def fills_its_memory(array: Array) -> bool:
 
 
 def require_possible(target: Array, source: Array) -> None:
-    """
-    Refuse two arrays with different memory orders, if the order of the items isn't known.
-
-    Raises:
-        UsageError: One is bytes without a shape, and the other isn't in C order.
-    """
+    """Refuse two arrays with different memory orders, if the order of the items isn't known."""
     for array, other in ((target, source), (source, target)):
         if array.shape is None and other.on_device and not is_contiguous(other):
             raise UsageError(
@@ -143,11 +127,8 @@ class StridedCopy:
 
 def strided_copy(target: Array, source: Array) -> StridedCopy:
     """
-    Give the items to copy.
-
-    Args:
-        target: Checked by `require_match` and `require_possible`.
-        source: The same. If one is on the host, it is in C order.
+    Give the items to copy between arrays that `require_match` and `require_possible` let pass; one
+    on the host is in C order.
     """
     shape = (target.shape if target.shape is not None else source.shape) or ()
     converts = is_conversion(target, source)

@@ -81,13 +81,7 @@ class Work:
         return self.is_strided or (self.plain is None and not on_gpu)
 
     def prepared(self, native: _native.Transfers) -> Prepared:
-        """
-        Pack what has to be packed, after the work that is in the copy's stream.
-
-        Raises:
-            UsageError: See `require_possible`; or the host's memory can't be touched, or the
-                stream is being captured.
-        """
+        """Pack what has to be packed, after the work that is in the copy's stream."""
         if self.plain is not None:
             return Prepared(self.plain)
         self.require_possible()
@@ -119,12 +113,7 @@ class Work:
         return Prepared(strided_copy(self.target, self.source))
 
     def require_possible(self) -> None:
-        """
-        Refuse what no packing makes possible. Reads and writes nothing.
-
-        Raises:
-            UsageError: See `require_possible`; or no thread could wait for the stream.
-        """
+        """Refuse what no packing makes possible. Reads and writes nothing."""
         if self.plain is not None:
             return
         require_possible(self.target, self.source)
@@ -149,13 +138,7 @@ class Work:
         self.finish(native, self.prepared(native))
 
     def check(self, native: _native.Transfers, prepared: Prepared) -> None:
-        """
-        Raise what `finish` would raise before it writes anything.
-
-        Raises:
-            UsageError: As for `isthmus.copy`.
-            Unavailable: As for `isthmus.copy`.
-        """
+        """Raise what `finish` would raise before it writes anything."""
         if isinstance(prepared.copy, StridedCopy):
             self._copy_strided(native, prepared.copy, check_only=True)
 
@@ -174,12 +157,7 @@ class Work:
             prepared.follow_up()
 
     def begin(self, native: _native.Transfers, source_order: str) -> _native.CopyFuture | None:
-        """
-        Begin the copy. One between two layouts is complete on return.
-
-        Returns:
-            None if it is complete.
-        """
+        """Begin the copy; None if it is complete, as one between two layouts is on return."""
         prepared = self.prepared(native)
         if not isinstance(prepared.copy, PlainCopy):
             self.finish(native, prepared)
@@ -202,13 +180,8 @@ class Work:
         self, batch: _native.ArrayBatch, pair: int, copy: PlainCopy, packed: Array | None
     ) -> None:
         """
-        Add a prepared copy of bytes to a batch.
-
-        Args:
-            batch: The batch that these arrays are from.
-            pair: Their number in it.
-            copy: The bytes.
-            packed: The packed array that they are copied from or to, if there is one.
+        Add a prepared copy of the batch's pair of that number, from or to `packed`, if there is
+        one.
         """
         batch.add(
             pair,

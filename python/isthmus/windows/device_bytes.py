@@ -31,12 +31,7 @@ class DeviceBytes:
 
 
 def device_bytes(array: Array) -> DeviceBytes:
-    """
-    Give the bytes of an array without gaps.
-
-    Raises:
-        UsageError: Its items don't follow each other in C order.
-    """
+    """Give the bytes of an array without gaps."""
     shape = array.shape or ()
     if not is_c_contiguous(shape, array.strides, array.item_bits // 8):
         raise UsageError(

@@ -26,16 +26,8 @@ def device_bytes_of(
     memory: object, size: int | None, reader: _native.ArrayReader, *, ordered: bool
 ) -> DeviceBytes:
     """
-    Find the bytes of GPU memory that an object means.
-
-    Args:
-        memory: An array, a `DevicePointer`, or a device pointer as an integer.
-        size: In bytes, from the start; None is all of an array. An integer needs it.
-        reader: Reads arrays.
-        ordered: Also find the pending work on the array.
-
-    Raises:
-        UsageError: It isn't GPU memory, isn't contiguous, or is shorter than `size`.
+    Find the bytes of GPU memory that an array, a `DevicePointer` or an integer means: `size` from
+    the start, which an integer needs, by default all; `ordered` finds also the pending work on it.
     """
     if isinstance(memory, bool):
         raise UsageError("a window can't be opened on a 'bool'", hint=_WHAT_IS_NEEDED)

@@ -12,15 +12,9 @@ from isthmus.sizes import format_size
 
 def allocation_fits(results: Sequence[Result]) -> list[Result]:
     """
-    Fit a line to every kind of allocation that was measured at enough sizes.
-
-    Args:
-        results: The results of one run.
-
-    Returns:
-        Three results for each line: the time of allocating and freeing no bytes, the bytes a second
-        beyond that, and the largest relative error, which says how far from a line it is. If
-        the number of bytes hardly matters, the second is waived.
+    Fit a line to every kind of allocation that was measured at enough sizes: the time of no bytes,
+    the bytes a second beyond (waived if their number hardly matters), and the largest relative
+    error.
     """
     found = []
     for curve in _curves(results).values():

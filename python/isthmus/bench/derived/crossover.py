@@ -20,15 +20,8 @@ _Curve = tuple[str, str, int, str]
 
 def crossovers(results: Sequence[Result]) -> list[Result]:
     """
-    Compare each way of copying through a window with each of its alternatives.
-
-    Args:
-        results: The results of one run.
-
-    Returns:
-        A result for each pair that was measured at one size or more. Its numbers are the largest
-        size up to which the window is faster at every size: 0 if it is slower at the first,
-        and `bytes`, the largest size compared, if it is faster at all.
+    Compare each way of copying through a window with each alternative: the largest size up to which
+    the window is faster at every size (0: at none), and the largest that was compared.
     """
     curves = _curves(results)
     found = []

@@ -43,13 +43,8 @@ class Line:
 
 def fit_line(seconds: Mapping[int, float]) -> Line | None:
     """
-    Fit a line by least squares of relative errors: small copies count as much as large ones.
-
-    Args:
-        seconds: The seconds of a copy by its bytes, all above 0.
-
-    Returns:
-        The line; None if the sizes are too few or too close together, or times don't grow.
+    Fit a line by least squares of relative errors: small copies count as much as large ones. None
+    if the sizes are too few or too close together, or times don't grow.
     """
     if len(seconds) < _FEWEST_SIZES or max(seconds) < _MIN_RANGE * min(seconds):
         return None
@@ -73,14 +68,9 @@ def fit_line(seconds: Mapping[int, float]) -> Line | None:
 
 def fits(results: Sequence[Result]) -> list[Result]:
     """
-    Fit a line to every bandwidth that was measured at enough sizes.
-
-    Args:
-        results: The results of one run.
-
-    Returns:
-        Four results for each line: the time of a copy of no bytes, the bandwidth of an infinitely
-        long one, the size that reaches half of it, and the largest relative error.
+    Fit a line to every bandwidth that was measured at enough sizes: the time of no bytes, the
+    bandwidth of an infinitely long copy, the size that reaches half of it, the largest relative
+    error.
     """
     found = []
     for curve in _curves(results).values():

@@ -15,15 +15,9 @@ _HALVES = (Metric.COPY_ALONE, Metric.COMPUTE_ALONE)
 
 def overlap_ratios(results: Sequence[Result]) -> list[Result]:
     """
-    Divide each pipeline's time by that of its longer half.
-
-    Args:
-        results: The results of one run.
-
-    Returns:
-        A ratio for each pipeline: 1 if the shorter half is hidden, 2 if nothing is hidden and both
-        halves are equal. Waived if a pipeline took less than its longer half; an error if it took
-        so much less that a clock is wrong.
+    Divide each pipeline's time by that of its longer half: 1 if the shorter half is hidden, 2 if
+    nothing is and both are equal. Less than 1 is waived; so much less that a clock is wrong is an
+    error.
     """
     return [
         _ratio(times)

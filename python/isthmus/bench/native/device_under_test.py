@@ -25,13 +25,8 @@ class DeviceUnderTest:
         placement: Placement,
     ) -> None:
         """
-        Wrap an open context.
-
-        Args:
-            driver: The driver of the context.
-            context: Where everything runs.
-            kernels: Compiled kernels; None verifies on the host and waives tests that need them.
-            placement: Where the host's buffers should be.
+        Wrap an open context; without kernels the host verifies, and tests that need them are
+        waived.
         """
         self.driver = driver
         self.context = context

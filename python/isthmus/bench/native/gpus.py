@@ -43,12 +43,7 @@ class Gpus:
         self._opened: dict[int, Gpu | None] = {}
 
     def open(self, ordinal: int) -> Gpu:
-        """
-        Open one.
-
-        Raises:
-            Unavailable: Another process uses it exclusively.
-        """
+        """Open one; raises Unavailable if another process uses it exclusively."""
         if ordinal not in self._opened:
             self._opened[ordinal] = self._open(ordinal)
         found = self._opened[ordinal]
@@ -57,12 +52,7 @@ class Gpus:
         return found
 
     def several(self) -> list[Gpu]:
-        """
-        Open all that can be used.
-
-        Raises:
-            Unavailable: There are fewer than two.
-        """
+        """Open all that can be used; raises Unavailable for fewer than two."""
         usable = []
         count = self._device.driver.device_count()
         for ordinal in range(count):
@@ -76,12 +66,7 @@ class Gpus:
         raise Unavailable(capability="several GPUs", reason=reason, needs="two GPUs or more")
 
     def chosen(self, wanted: str, variation: Variation) -> list[Gpu]:
-        """
-        Open the GPUs that a point names, and then, if a loop wants "all", the others.
-
-        Raises:
-            Unavailable: A named one can't be used, or there are fewer than two.
-        """
+        """Open the GPUs that a point names, and then, if a loop wants "all", the others."""
         axes = dict(variation.axes)
         names = [int(axes[axis]) for axis in (GPU, PEER) if axis in axes]
         several = self.several() if wanted == "all" or not names else []

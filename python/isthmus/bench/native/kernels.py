@@ -14,10 +14,8 @@ def open_kernels(
     driver: "_native.Driver", context: "_native.Context"
 ) -> "tuple[_native.Kernels | None, list[str]]":
     """
-    Find the compiler of kernels, and compile.
-
-    Returns:
-        The kernels, or None; and what to tell the user about it.
+    Find the compiler of kernels, and compile; give the kernels, or None, and what to tell the user
+    about it.
     """
     from isthmus import _native
 

@@ -54,9 +54,8 @@ class LargeCopies:
 
 def one_way(lives: "Measurement", step: str) -> OneWay:
     """
-    Use one step's samples as a bandwidth's times.
-
-    The very first upload is known and is not a sample; the first download is removed here.
+    Use one step's samples as a bandwidth's times; the first copy is removed from downloads here,
+    and is no sample of uploads.
     """
     found = next(samples for samples in lives.samples if samples.metric == step)
     seconds, first_s, verified_on = list(found.seconds), lives.first_call_seconds, lives.verified_on

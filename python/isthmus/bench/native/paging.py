@@ -30,12 +30,7 @@ class NativePaging:
     def measure(
         self, test: PagingTest, variation: Variation, stopping: StoppingRule
     ) -> "_native.Measurement":
-        """
-        Measure one way.
-
-        Raises:
-            Unavailable: There is no NVRTC, or no managed memory; or the program copies nothing.
-        """
+        """Measure one way."""
         from isthmus import _native
 
         way = way_of(variation)

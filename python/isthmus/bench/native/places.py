@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 def values_of(
     device: DeviceUnderTest, test: BenchTest, size_bytes: int, variation: Variation
 ) -> dict[str, object]:
-    """
-    Give all that is known of a point, by the names of loops.inc; a loop takes what it needs.
-
-    Raises:
-        Unavailable: The host has no such place, or the emulated device doesn't model it.
-    """
+    """Give all that is known of a point, by the names of loops.inc; a loop takes what it needs."""
     given = {
         "size_bytes": size_bytes,
         "numa_node": device.placement.bound_node,
@@ -75,10 +70,8 @@ def check_pages(
     variation: Variation,
 ) -> None:
     """
-    Add a note on a host buffer's pages that are on another node than they should be.
-
-    Raises:
-        Unavailable: They are, and the test is about the node.
+    Add a note on a host buffer's pages that are on another node than they should be; raises
+    Unavailable if the test is about the node.
     """
     if "memory" in values:
         wanted, memory = device.placement.wanted_node, str(values["memory"])
@@ -117,12 +110,7 @@ def _usable(placement: Placement, node: int) -> set[int]:
 
 
 def far_node(placement: Placement) -> NodeFacts:
-    """
-    Choose a NUMA node away from the device, with CPUs that this process may use.
-
-    Raises:
-        Unavailable: There is none, or it isn't known which node is near.
-    """
+    """Choose a NUMA node away from the device, with CPUs that this process may use."""
     capability, needs = "far NUMA node", "a host with two nodes, one of them the device's"
     if len(placement.nodes) <= 1:
         raise Unavailable(capability=capability, reason="this host has one node", needs=needs)

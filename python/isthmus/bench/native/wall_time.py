@@ -31,20 +31,8 @@ def within_wall_time(
     clock: Callable[[], float] = time.monotonic,
 ) -> _Measured:
     """
-    Measure, and refuse times that can't have been taken meanwhile.
-
-    A clock in another unit doesn't pass: milliseconds taken for seconds add up to a thousand times
-    the elapsed time, and seconds taken for milliseconds to a thousandth of the sampling time.
-
-    Args:
-        measure: The measurement.
-        stopping: Its rule.
-        sampled: Metrics whose samples are separate times, by the CPU's clock: their sum is also
-            compared with the elapsed time.
-        clock: Seconds since any fixed moment.
-
-    Raises:
-        ImpossibleTime: They can't.
+    Measure, and refuse times that can't have been taken meanwhile, such as milliseconds taken for
+    seconds; of `sampled` metrics, which are separate times by the CPU's clock, the sum counts, too.
     """
     start_s = clock()
     found = measure()

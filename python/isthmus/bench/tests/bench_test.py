@@ -147,10 +147,8 @@ class BenchTest:
 
     def weight(self, size_bytes: int, variation: Variation) -> float:
         """
-        Weigh how much of the budget a point gets, relative to a copy of no bytes.
-
-        A large copy needs time for its samples, a small one for many of them; 1 GiB weighs as much
-        as 65 of the smallest.
+        Weigh how much of the budget a point gets, relative to a copy of no bytes; 1 GiB weighs as
+        much as 65 of the smallest, which need many samples.
         """
         del variation
         return 1.0 + size_bytes / (16 << 20)
@@ -158,15 +156,7 @@ class BenchTest:
     def stopping(
         self, size_bytes: int, variation: Variation, share_s: float, *, emulated: bool
     ) -> StoppingRule:
-        """
-        Choose when a point has enough samples.
-
-        Args:
-            size_bytes: The point's size.
-            variation: The point's circumstances.
-            share_s: Its share of the budget, in seconds.
-            emulated: Modelled numbers need few samples.
-        """
+        """Choose when a point has enough samples."""
         del size_bytes, variation
         return StoppingRule(
             min_samples=3 if emulated else 5,

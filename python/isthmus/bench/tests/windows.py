@@ -113,15 +113,8 @@ def variations(
     test: WindowTest, num_cores: int, *, quick: bool
 ) -> list[tuple[Variation, tuple[int, ...]]]:
     """
-    List the circumstances in which a test runs.
-
-    Args:
-        test: A test of windows.
-        num_cores: The most threads that may run at once.
-        quick: Only the plain circumstances, at few sizes.
-
-    Returns:
-        Each with its default sizes in bytes, ascending.
+    List the circumstances in which a test runs, each with its default sizes in bytes, ascending; of
+    a quick run only the plain ones, at few sizes.
     """
     found = _variations(test, num_cores)
     return [(variation, sizes[::4]) for variation, sizes in found[:1]] if quick else found
@@ -151,12 +144,8 @@ def _variations(test: WindowTest, num_cores: int) -> list[tuple[Variation, tuple
 
 def sizes_of(test: WindowTest, default: tuple[int, ...], wanted: Sequence[int] | None) -> list[int]:
     """
-    Choose sizes: those requested, as far as the test can use them.
-
-    Args:
-        test: A test of windows. Lifecycles and round trips have sizes of their own.
-        default: The sizes of the variation.
-        wanted: In bytes, ascending; None for the default.
+    Choose sizes: those requested (bytes, ascending), as far as the test can use them; lifecycles
+    and round trips have their own.
     """
     if wanted is None or test.kind in {WindowKind.LIFECYCLE, WindowKind.PING_PONG}:
         return list(default)

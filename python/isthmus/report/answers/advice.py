@@ -37,14 +37,7 @@ _BUFFERS = {
 
 
 def advice_as_text(advice: Advice, machine: str, *, width: int = PAGE_WIDTH) -> str:
-    """
-    Write an answer.
-
-    Args:
-        advice: The answer.
-        machine: Where the profile comes from.
-        width: The most characters in a line.
-    """
+    """Write an answer."""
     question = advice.question
     head = [*profile_head(advice.profile, machine), f"question  {_question(question)}"]
     refused = [f"not possible: {name}: {why}" for name, why in advice.refused]
@@ -63,15 +56,7 @@ def advice_as_text(advice: Advice, machine: str, *, width: int = PAGE_WIDTH) -> 
 
 
 def classic_as_text(both: Advice, reduced: Advice, machine: str, *, width: int = PAGE_WIDTH) -> str:
-    """
-    Write the answers to the two classic questions.
-
-    Args:
-        both: With the same bytes up and down.
-        reduced: With a result down.
-        machine: Where the profile comes from.
-        width: The most characters in a line.
-    """
+    """Write the answers to the two classic questions."""
     often = "once" if both.question.uses == 1 else f"{both.question.uses} times"
     first, last = (format_size(size) for size in both.sizes)
     head = [
@@ -112,13 +97,8 @@ def classic_as_text(both: Advice, reduced: Advice, machine: str, *, width: int =
 
 def range_as_text(first: Advice, last: Advice, machine: str, *, width: int = PAGE_WIDTH) -> str:
     """
-    Write which way is the fastest at which sizes of a range.
-
-    Args:
-        first: The answer at its smallest size.
-        last: The answer at its largest size, with break-evens in the range.
-        machine: Where the profile comes from.
-        width: The most characters in a line.
+    Write which way is the fastest at which sizes, from the first answer's to that of the last,
+    which has break-evens in the range.
     """
     ends = f"{format_size(last.sizes[0])} to {format_size(last.sizes[1])}"
     head = [

@@ -21,14 +21,7 @@ _DIGITS = 6
 
 
 def answer_text(answer: "Answer", wanted: Format, *, width: int = PAGE_WIDTH) -> str:
-    """
-    Write an answer.
-
-    Args:
-        answer: The answer.
-        wanted: The format.
-        width: The most characters in a line of text.
-    """
+    """Write an answer."""
     if wanted is Format.TEXT:
         return "\n".join(table_lines(_table(answer), width)) + "\n"
     rows = [tuple(map(_plain, row)) for row in answer.rows]

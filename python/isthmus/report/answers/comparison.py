@@ -38,13 +38,8 @@ def comparison_text(
     width: int = PAGE_WIDTH,
 ) -> str:
     """
-    Write how later runs compare with the first.
-
-    Args:
-        runs: The first run, and those that are compared with it.
-        comparisons: The comparison of each of those with the first, in their order.
-        every: Also show results of families that stayed the same, and results that aren't judged.
-        width: The most characters in a line.
+    Write how later runs compare with the first; `every` shows also families that stayed the same,
+    and results that aren't judged.
     """
     blocks = [[_EMULATED]] if runs[0].machine.emulated else []
     blocks.append(wrapped_lines(summary_lines(runs, comparisons), width))
@@ -75,13 +70,7 @@ def differences_table(runs: Sequence[Run]) -> Table | None:
 
 
 def families_table(name: str, comparison: Comparison) -> Table | None:
-    """
-    Lay out the families of one comparison, the worst first; None if there are none.
-
-    Args:
-        name: The later run's.
-        comparison: It and the first run.
-    """
+    """Lay out the families of one comparison, the worst first; None if there are none."""
     if not comparison.judgements:
         return None
     ordered = sorted(comparison.judgements, key=lambda found: _ORDER.index(found.verdict))

@@ -22,12 +22,8 @@ NEEDED = f"that takes {FEWEST} equal GPUs"
 
 def fleet_text(health: Health, *, every: bool = False, width: int = PAGE_WIDTH) -> str:
     """
-    Write the verdicts, the worst first.
-
-    Args:
-        health: The fleet.
-        every: Also list the GPUs that are ok, and all causes and findings.
-        width: The most characters in a line.
+    Write the verdicts, the worst first; `every` lists also the GPUs that are ok, and all causes and
+    findings.
     """
     shown = [patient for patient in health.patients if every or is_told(patient)]
     most = len(shown) if every else _MOST_SHOWN

@@ -32,9 +32,8 @@ def fleet_json(health: Health) -> str:
 
 def fleet_prometheus(health: Health) -> str:
     """
-    Write what a monitor watches, for a file that node_exporter's textfile collector reads.
-
-    Source: https://prometheus.io/docs/instrumenting/exposition_formats/
+    Write what a monitor watches, for a file that node_exporter's textfile collector reads
+    (https://prometheus.io/docs/instrumenting/exposition_formats/).
     """
     gpus = [(_labels(patient), patient) for patient in health.patients]
     metrics: dict[tuple[str, str], dict[str, float]] = {
@@ -73,9 +72,8 @@ def fleet_prometheus(health: Health) -> str:
 
 def fleet_junit(health: Health) -> str:
     """
-    Write a test case for each GPU and dead node, for CI: a bad one fails, an unjudged is skipped.
-
-    Source: https://github.com/testmoapp/junitxml
+    Write a test case for each GPU and dead node, for CI: a bad one fails, an unjudged is skipped
+    (https://github.com/testmoapp/junitxml).
     """
     suite = Element("testsuite", name="isthmus fleet check")
     suite.attrib |= {"tests": str(len(health.patients)), "failures": str(len(health.bad))}

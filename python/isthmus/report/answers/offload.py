@@ -15,14 +15,7 @@ _COLUMNS = (
 
 
 def offload_as_text(advice: OffloadAdvice, machine: str, *, width: int = PAGE_WIDTH) -> str:
-    """
-    Write the answer.
-
-    Args:
-        advice: The answer.
-        machine: Where the profile comes from.
-        width: The most characters in a line.
-    """
+    """Write the answer."""
     computation = advice.computation
     head = [*profile_head(advice.profile, machine), f"question  {_question(computation)}"]
     notes = [

@@ -14,14 +14,7 @@ _GROUPS = [(memory, way) for memory in ("pageable", "pinned") for way in ("h2d",
 
 
 def profile_as_text(profile: Profile, age: str, *, width: int = PAGE_WIDTH) -> str:
-    """
-    Write a profile.
-
-    Args:
-        profile: The profile.
-        age: How long ago, in words.
-        width: The most characters in a line.
-    """
+    """Write a profile."""
     blocks = [
         wrapped_lines(_heading(profile, age), width, indent=" " * 9),
         wrapped_lines(_winners(profile), width, indent=" " * 14),

@@ -14,14 +14,7 @@ from isthmus.sizes import approximate_size
 
 
 def stored_runs_text(found: Sequence[StoredRun], wanted: Format, *, width: int = PAGE_WIDTH) -> str:
-    """
-    Write the list.
-
-    Args:
-        found: The runs, in the order of the list.
-        wanted: The format.
-        width: The most characters in a line of text.
-    """
+    """Write the list."""
     if wanted is Format.TEXT:
         return "\n".join(table_lines(_table(found), width)) + "\n" if found else ""
     rows = [json.loads(run.model_dump_json()) for run in found]

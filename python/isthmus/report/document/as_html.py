@@ -44,16 +44,7 @@ class Picture:
 
 
 def as_html(document: Document, drawers: Drawers | None = None) -> str:
-    """
-    Write a document as HTML. The same document gives the same bytes.
-
-    Args:
-        document: What is written.
-        drawers: Draw its figures; without them this process does.
-
-    Raises:
-        Unavailable: altair or vl-convert isn't installed.
-    """
+    """Write a document as HTML. The same document gives the same bytes."""
     templates = environment(escaped=True)
     templates.filters["prose"] = _prose
     pictures = {chapter.id: _pictures(document, chapter) for chapter in document.chapters}

@@ -18,11 +18,8 @@ from isthmus.run.model import Run
 
 def chapters_of(runs: Mapping[str, Run], *, with_pictures: bool = True) -> list[Chapter]:
     """
-    Collect the chapters for which there are results.
-
-    Args:
-        runs: The runs by their names; a run alone may have the name "".
-        with_pictures: Whether they have figures, too.
+    Collect the chapters for which there are results, by the runs' names; a run alone may have the
+    name "".
     """
     drawn = panels_by_theme(
         {name: drawable(run) for name, run in runs.items()} if with_pictures else {}

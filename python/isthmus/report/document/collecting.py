@@ -17,17 +17,7 @@ from isthmus.run.model import Run
 def document_of(
     runs: Sequence[Run], before: Sequence[Chapter] = (), *, with_pictures: bool = True
 ) -> Document:
-    """
-    Collect everything about runs, side by side if there are several.
-
-    Args:
-        runs: At least one.
-        before: Chapters that stand before the others.
-        with_pictures: Whether there are figures, too.
-
-    Raises:
-        UsageError: Some are emulated and others aren't.
-    """
+    """Collect everything about runs, side by side if there are several."""
     check_same_kind(runs)
     named = {"": runs[0]} if len(runs) == 1 else dict(zip(names_of(runs), runs, strict=True))
     machines = dict.fromkeys(run.machine.device.name for run in runs)
@@ -47,11 +37,6 @@ def document_of(
 
 
 def check_same_kind(runs: Sequence[Run]) -> None:
-    """
-    Refuse to put modelled numbers beside measured ones.
-
-    Raises:
-        UsageError: Some runs are emulated and others aren't.
-    """
+    """Refuse to put modelled numbers beside measured ones."""
     for run in runs[1:]:
         check_kind(runs[0], emulated=run.machine.emulated)

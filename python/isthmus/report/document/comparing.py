@@ -16,15 +16,7 @@ from isthmus.run.model import Run
 
 
 def comparison_chapter(runs: Sequence[Run]) -> Chapter:
-    """
-    Compare runs with the first, family by family.
-
-    Args:
-        runs: At least two.
-
-    Raises:
-        UsageError: Some are emulated and others aren't.
-    """
+    """Compare runs with the first, family by family."""
     first, *others = runs
     comparisons = [compare(first, other) for other in others]
     names = names_of(runs)

@@ -63,16 +63,8 @@ class Drawers:
 
     def draw(self, specifications: Sequence[str]) -> list[str]:
         """
-        Draw figures.
-
-        Args:
-            specifications: Vega-Lite, as JSON without line breaks.
-
-        Returns:
-            SVG, in the order of the specifications. It doesn't depend on the number of processes.
-
-        Raises:
-            ValueError: Vega-Lite refuses a specification.
+        Draw figures of Vega-Lite, as JSON without line breaks, as SVG, in their order; raises
+        ValueError for what Vega-Lite refuses.
         """
         drawn: dict[int, str] = {}
         if self.processes:

@@ -22,15 +22,7 @@ def figure_of(theme: Theme, panel: PanelChart) -> Figure:
 
 
 def figure(title: str, specification: dict[str, Any], *, kind: str, words: str) -> Figure:
-    """
-    Take a chart's specification apart.
-
-    Args:
-        title: What the figure shows.
-        specification: Vega-Lite, with its data in "datasets". The function keeps it.
-        kind: As in `Figure`.
-        words: As in `Figure`.
-    """
+    """Take a chart's specification, with its data in "datasets", apart, and keep it."""
     for part in ("$schema", "config", "title"):
         specification.pop(part, None)
     data = {name: _columns(rows) for name, rows in specification.pop("datasets", {}).items()}

@@ -33,11 +33,8 @@ def families_of(patients: Sequence[Patient]) -> list[Family]:
 
 def cells(patients: Sequence[Patient], families: Sequence[Family]) -> Figure:
     """
-    Draw a row for each GPU and a column for each family.
-
-    Args:
-        patients: At least one, each with standings; the first `MOST_CELLS` are shown.
-        families: The columns.
+    Draw a row for each of the first `MOST_CELLS` GPUs, which have standings, and a column for each
+    family.
     """
     import altair as alt
 

@@ -22,13 +22,7 @@ _ORDER = (Mark.BAD, Mark.NOTE, Mark.GOOD)
 
 
 def verdict_of(run: Run, name: str = "") -> Verdict:
-    """
-    Judge a run.
-
-    Args:
-        run: The run.
-        name: Its name, if there are several.
-    """
+    """Judge a run."""
     sound = possible(run)
     judged = [] if run.machine.emulated else judge(sound)
     findings = [*_figures(run.machine, judged), *_machine(run), *_results(run)]

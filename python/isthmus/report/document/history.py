@@ -32,13 +32,7 @@ _LINE_WIDTH = 2.0
 
 
 def history_chapter(runs: Sequence[Run], *, with_pictures: bool = True) -> Chapter:
-    """
-    Follow the main figures from run to run.
-
-    Args:
-        runs: Of one kind; at least one. Their order doesn't matter.
-        with_pictures: Whether there are figures, too.
-    """
+    """Follow the main figures from run to run."""
     ordered = sorted(map(possible, runs), key=lambda run: (run.run.started_at, run.run.id))
     series = all_series(ordered)
     pictures = dict.fromkeys(one.subject.picture for one in series) if with_pictures else {}

@@ -51,9 +51,8 @@ class Series:
     @property
     def change(self) -> float | None:
         """
-        The last run's value over the median of the earlier ones, less 1.
-
-        None if there is one value only, or if the machine's last run has none.
+        The last run's value over the median of the earlier ones, less 1; None if there is one value
+        only, or if the machine's last run has none.
         """
         if not self.in_last_run:
             return None
@@ -97,12 +96,7 @@ _SUBJECTS = (
 
 
 def all_series(runs: Sequence[Run]) -> list[Series]:
-    """
-    Follow every main figure that some run has.
-
-    Args:
-        runs: In the order of time.
-    """
+    """Follow every main figure that some run has; runs are in the order of time."""
     machines: dict[tuple[str | None, ...], list[Run]] = {}
     for run in runs:
         machines.setdefault(identity_of(run.machine), []).append(run)

@@ -18,14 +18,8 @@ def passed(
     axes: Mapping[str, str | int] | None = None,
 ) -> dict[int, Result]:
     """
-    List the results of one metric of a test that have a number, by their size.
-
-    Args:
-        run: The run.
-        test: The test's name.
-        metric: The metric's.
-        cold: Whether the bytes were not in the CPU's caches.
-        axes: Circumstances that a result must have; it may have others.
+    List the results of one metric of a test that have a number, by their size; they have at least
+    the circumstances `axes`, and cold ones' bytes were not in the CPU's caches.
     """
     wanted = (axes or {}).items()
     return {

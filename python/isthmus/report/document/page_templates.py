@@ -9,23 +9,13 @@ if TYPE_CHECKING:
 
 
 def check_templates() -> None:
-    """
-    Check early whether a report can be written.
-
-    Raises:
-        Unavailable: It can't.
-    """
+    """Check early whether a report can be written."""
     with packages_for("reports", "pip install 'isthmus[report]'"):
         import jinja2  # noqa: F401 - only whether it is there
 
 
 def environment(*, escaped: bool) -> "Environment":
-    """
-    Give jinja's environment with the templates.
-
-    Args:
-        escaped: Whether what is put into them is escaped for HTML.
-    """
+    """Give jinja's environment with the templates."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(

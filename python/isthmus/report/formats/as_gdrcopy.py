@@ -36,12 +36,7 @@ GDRCOPY_TESTS = frozenset(
 
 
 def as_gdrcopy(run: Run) -> str:
-    """
-    Write a run's windows as GDRCopy's tests print theirs, without what wasn't measured.
-
-    Raises:
-        UsageError: Nothing of them was measured.
-    """
+    """Write a run's windows as GDRCopy's tests print theirs, without what wasn't measured."""
     sections = [
         _latency(run, "window_write", "memcpy_pinned", "cuMemcpy_H2D"),
         _latency(run, "window_read", "memcpy_pinned", "cuMemcpy_D2H"),

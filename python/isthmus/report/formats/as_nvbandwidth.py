@@ -25,14 +25,7 @@ _NOTE = (
 
 
 def as_nvbandwidth(run: Run, *, use_mean: bool = False, verbose: bool = False) -> str:
-    """
-    Write a run the way nvbandwidth prints one.
-
-    Args:
-        run: The run.
-        use_mean: Show means instead of medians, as with its -m.
-        verbose: Show samples, if they were kept, and extremes, as with its -v.
-    """
+    """Write a run the way nvbandwidth prints one, with its -m (`use_mean`) and -v (`verbose`)."""
     warning = emulated_warning(run.machine)
     head = [
         f"isthmus Version: {run.run.isthmus_version}, in nvbandwidth's format",

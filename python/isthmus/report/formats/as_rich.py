@@ -21,16 +21,7 @@ def as_renderable(
     verbose: bool = False,
     pictures: bool = False,
 ) -> Text:
-    """
-    Lay out a run for a terminal: the same words and numbers as the plain text.
-
-    Args:
-        run: The run.
-        width: The terminal's columns.
-        use_mean: As for `page_as`.
-        verbose: As for `page_as`.
-        pictures: As for `page_as`.
-    """
+    """Lay out a run for a terminal: the same words and numbers as the plain text."""
     return page_renderable(
         page_as(run, use_mean=use_mean, verbose=verbose, pictures=pictures), width
     )

@@ -76,13 +76,8 @@ def page_of(run: Run) -> Page:
 
 def page_as(run: Run, *, use_mean: bool, verbose: bool, pictures: bool = False) -> Page:
     """
-    Collect a report; for a quick run, a first look.
-
-    Args:
-        run: The run.
-        use_mean: Show means instead of medians.
-        verbose: Show everything, and samples if they were kept.
-        pictures: Add a line of bars for each sweep, in characters that an encoding may lack.
+    Collect a report; for a quick run, a first look. Pictures are lines of bars, in characters that
+    an encoding may lack.
     """
     collect = first_look_of if is_first_look(run) and not verbose else page_of
     page = call_means(collect(with_means(run))) if use_mean else collect(run)
@@ -94,15 +89,7 @@ def page_as(run: Run, *, use_mean: bool, verbose: bool, pictures: bool = False) 
 def as_text(
     run: Run, *, use_mean: bool = False, verbose: bool = False, width: int = PAGE_WIDTH
 ) -> str:
-    """
-    Write a run as plain text.
-
-    Args:
-        run: The run.
-        use_mean: As for `page_as`.
-        verbose: As for `page_as`.
-        width: The most characters in a line.
-    """
+    """Write a run as plain text."""
     return page_text(page_as(run, use_mean=use_mean, verbose=verbose), width)
 
 

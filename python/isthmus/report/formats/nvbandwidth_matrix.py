@@ -75,10 +75,8 @@ class Matrix:
 
 def matrix_of(run: Run, test: str, *, use_mean: bool) -> Matrix | None:
     """
-    Collect a test's matrix: for each pair, the largest size in plain circumstances.
-
-    Returns:
-        The matrix; None if nothing of the test was measured, or nothing that fills a cell.
+    Collect a test's matrix: for each pair, the largest size in plain circumstances; None if nothing
+    fills a cell.
     """
     cells: dict[tuple[int, int], Result] = {}
     for result in run.results:

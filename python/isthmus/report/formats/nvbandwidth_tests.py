@@ -58,12 +58,7 @@ def description(test: str) -> str:
 
 
 def listing_text(names: dict[str, str]) -> str:
-    """
-    List tests as nvbandwidth does: number and name, and a description below.
-
-    Args:
-        names: The description of each of our tests, by its name.
-    """
+    """List tests as nvbandwidth does: number and name, and a description below."""
     lines = ["Index, Name:", "\tDescription", "======================="]
     for index, name in enumerate(NVBANDWIDTH_TESTS):
         if name in names:

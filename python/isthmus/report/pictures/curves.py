@@ -53,15 +53,8 @@ def curves_panel(
     title: str, curves: Sequence[Line], scale: Scale, look: Look
 ) -> "alt.LayerChart | alt.FacetChart":
     """
-    Draw a panel.
-
-    A curve that is drawn later is thinner, so that it hides no other.
-
-    Args:
-        title: Of the panel.
-        curves: At most as many as there are colours.
-        scale: The vertical axis.
-        look: How they are drawn.
+    Draw a panel of at most as many curves as there are colours; one that is drawn later is thinner,
+    so that it hides no other.
     """
     import altair as alt
 
@@ -160,10 +153,8 @@ def _label_rows(
     curves: Sequence[Line], colours: Sequence[int], edge: float, scale: Scale, factor: float
 ) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
     """
-    Place the names of curves.
-
-    Returns:
-        The two ends of each rule from a curve's end to its name, and the lines of the names.
+    Place the names of curves: the two ends of each rule from a curve's end to its name, and the
+    lines of the names.
     """
     leaders: list[dict[str, object]] = []
     labels: list[dict[str, object]] = []

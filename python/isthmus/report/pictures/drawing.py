@@ -37,12 +37,7 @@ Part = dict[str, Any]
 
 
 def check_pictures() -> None:
-    """
-    Check early whether pictures can be drawn.
-
-    Raises:
-        Unavailable: They can't.
-    """
+    """Check early whether pictures can be drawn."""
     with packages_for("pictures", "pip install 'isthmus[report]'"):
         import altair as alt  # noqa: F401 - only whether it is there
         import vl_convert  # noqa: F401
@@ -50,9 +45,8 @@ def check_pictures() -> None:
 
 def data_of(rows: Rows) -> "alt.Data":
     """
-    Put rows into a picture's own specification, as one text of JSON.
-
-    Altair would check and copy each row of a list again and again. `described` unpacks the text.
+    Put rows into a picture's own specification, as one text of JSON, which `described` unpacks:
+    Altair would check and copy each row of a list again and again.
     """
     import altair as alt
 
@@ -74,12 +68,8 @@ def specification_text(specification: Part, *, indent: int | None = None) -> str
 
 def size_axis(field: str, sizes: Sequence[int], *, edge: float) -> "alt.X":
     """
-    Make a logarithmic axis of sizes in bytes, with readable labels.
-
-    Args:
-        field: The rows' field with the size.
-        sizes: All sizes, ascending.
-        edge: Where the axis ends, perhaps beyond the largest size.
+    Make a logarithmic axis of sizes (bytes, ascending), with readable labels; it may end beyond the
+    largest.
     """
     import altair as alt
 
@@ -114,9 +104,8 @@ def colour_axis() -> "alt.Color":
 
 def number_axis(scale: Scale) -> tuple[Part, Part]:
     """
-    Make the scale and the axis of numbers.
-
-    A logarithmic axis has 1, 10, 100, and also 2 and 5 if these are few.
+    Make the scale and the axis of numbers; a logarithmic one has 1, 10, 100, and also 2 and 5 if
+    these are few.
     """
     import altair as alt
 
@@ -162,14 +151,8 @@ def look_of() -> dict[str, Any]:
 
 def write_chart(chart: "alt.TopLevelMixin", stem: Path) -> list[Path]:
     """
-    Write a chart as .json, .svg, .html and .png, side by side.
-
-    Args:
-        chart: The chart.
-        stem: The files' name without a suffix, in a folder that exists.
-
-    Raises:
-        WriteError: One can't be written.
+    Write a chart as .json, .svg, .html and .png, side by side in a folder that exists; the stem has
+    no suffix.
     """
     import vl_convert
 

@@ -44,11 +44,8 @@ class Scale:
 
 def scale_of(values: Sequence[float], height: float) -> Scale:
     """
-    Choose an axis for values: from zero, or logarithmic if they differ much.
-
-    Args:
-        values: At least one; all more than 0.
-        height: Pixels.
+    Choose an axis, so many pixels high, for values above 0: from zero, or logarithmic if they
+    differ much.
     """
     least, most = min(values), max(values)
     if most / least > _LOGARITHMIC_FROM:
@@ -59,15 +56,8 @@ def scale_of(values: Sequence[float], height: float) -> Scale:
 
 def spread(wanted: Sequence[float], heights: Sequence[float], limit: float) -> list[float]:
     """
-    Move labels apart as little as is needed, none beyond the ends of the panel.
-
-    Args:
-        wanted: Where the middle of each label would best be, in pixels from the top.
-        heights: The height of each label, in pixels.
-        limit: The height of the panel. If the labels together are higher, they go beyond its end.
-
-    Returns:
-        The middle of each label, in the order given.
+    Move the middles of labels, in pixels from the top, apart as little as is needed, none beyond
+    the ends of the panel, if the labels aren't higher together.
     """
     order = sorted(range(len(wanted)), key=lambda index: wanted[index])
     tops: dict[int, float] = {}

@@ -74,11 +74,8 @@ def panels_by_theme(
     runs: Mapping[str, Iterable[Result]],
 ) -> dict[str, tuple[Theme, list[Panel]]]:
     """
-    Sort results into pictures, by the name of their files, and into panels.
-
-    Args:
-        runs: The results of each run, by its name, which ends the names of its lines. A run alone
-            may have the name "".
+    Sort results of runs, by their names, into pictures, by the name of their files, and into
+    panels; a run alone may have the name "".
     """
     themes: dict[str, Theme] = {}
     lines: dict[str, dict[tuple[str, str], _Lines]] = {}
@@ -133,15 +130,8 @@ def _over(result: Result, base: float) -> Result:
 
 def merged(curves: Sequence[Line], scale: Scale, factor: float) -> list[Line]:
     """
-    Draw curves that would hide each other as one, with all their names.
-
-    Args:
-        curves: The curves of a panel.
-        scale: Its axis.
-        factor: From a result's unit to the axis's.
-
-    Returns:
-        The curves, the one with the most sizes in place of those that lie on it.
+    Draw curves that would hide each other as one, that with the most sizes, with all their names;
+    `factor` leads from a result's unit to the axis's.
     """
     found: list[Line] = []
     for curve in sorted(curves, key=lambda line: -len(line.sizes)):

@@ -28,18 +28,8 @@ def draw_advice(
     question: Question, profile: Profile, stem: Path, *, size_range: tuple[int, int] | None = None
 ) -> list[Path]:
     """
-    Draw what each way costs, into STEM.svg, .png, .html and .json.
-
-    Args:
-        question: Everything but the size.
-        profile: The machine.
-        stem: The files' name, in a folder that exists.
-        size_range: The sizes in bytes; None: all that were measured.
-
-    Raises:
-        Unavailable: What draws isn't installed.
-        UsageError: The profile lacks the costs of host memory.
-        WriteError: A file can't be written.
+    Draw what each way costs, by default at all sizes that were measured, into STEM.svg, .png, .html
+    and .json.
     """
     check_pictures()
     costs = MachineCosts(profile)

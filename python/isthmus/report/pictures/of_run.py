@@ -70,13 +70,7 @@ class PanelChart:
 
 
 def draw_run(run: Run, folder: Path) -> Drawn:
-    """
-    Draw a run's results into a folder that exists.
-
-    Raises:
-        Unavailable: altair or vl-convert isn't installed.
-        WriteError: One can't be written.
-    """
+    """Draw a run's results into a folder that exists."""
     check_pictures()
     files = [
         path for name, chart in charts(run).items() for path in write_chart(chart, folder / name)
@@ -118,11 +112,8 @@ def charts(run: Run) -> "dict[str, alt.TopLevelMixin]":
 
 def panel_charts(theme: Theme, panels: Sequence[Panel]) -> list[PanelChart]:
     """
-    Draw the panels of a picture. A name has the same colour in all of them, as far as these go.
-
-    Args:
-        theme: The picture's.
-        panels: What is drawn: a panel of more than six curves becomes several.
+    Draw the panels of a picture, of more than six curves as several. A name has the same colour in
+    all of them, as far as these go.
     """
     colours = colours_of(line.label for panel in panels for line in panel.curves)
     return [chart for panel in panels for chart in _panel_charts(theme, panel, colours)]

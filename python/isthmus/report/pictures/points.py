@@ -19,13 +19,8 @@ def points_panel(
     title: str, lines: Sequence[Line], *, factor: float, unit: str
 ) -> "alt.LayerChart | alt.FacetChart":
     """
-    Draw a panel: a point at each median, a bar from minimum to maximum behind it.
-
-    Args:
-        title: Of the panel.
-        lines: Each with one result or a few.
-        factor: From a result's unit to the axis's.
-        unit: The axis's, in words.
+    Draw a panel: a point at each median, a bar from minimum to maximum behind it; `factor` leads
+    from a result's unit to the axis's.
     """
     import altair as alt
 

@@ -88,10 +88,9 @@ class Times:
 
     def bound(self, workload: str) -> float | None:
         """
-        Give max(C, X) / (C + X): computing alone and copying alone, one behind the other.
-
-        Without a time of copies alone, X is what the program with its copies took beyond C: some
-        programs copy nothing. None if that isn't known either.
+        Give max(C, X) / (C + X): computing alone and copying alone, one behind the other. Without a
+        time of copies alone, X is what the program with its copies took beyond C; None if that
+        isn't known either.
         """
         computing = self.get(workload, _IDEAL)
         copying, both = self.get(workload, _COPIES), self.get(workload, _PROGRAMMER)

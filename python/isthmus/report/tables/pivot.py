@@ -34,18 +34,8 @@ def pivot(
     columns: Iterable[str] | None = None,
 ) -> Table | None:
     """
-    Put each result into its row and its column.
-
-    Args:
-        title: The table's title.
-        results: The results. Rows stand in their order.
-        row: The words at the beginning of a row, each by its heading.
-        column: Gives the heading of a result's column.
-        cell: Gives a cell's text; the median by default.
-        columns: All headings of columns, in order; repetitions are ignored. None: as they occur.
-
-    Returns:
-        The table, with empty cells where nothing is; None if there are no results.
+    Put each result, in order, into its row and its column; `columns` has all headings in order, or
+    they stand as they occur. None if there are no results.
     """
     if not results:
         return None

@@ -80,10 +80,8 @@ def _shown_bytes(sizes: Sequence[int]) -> int | None:
 
 def _detail_table(results: Sequence[Result]) -> Table:
     """
-    Lay out every metric of one size.
-
-    The event floor has no row of its own: it is beside the metric that it bounds. The first call,
-    one for each copy, is beside the completion.
+    Lay out every metric of one size; the event floor is beside the metric that it bounds, and each
+    copy's first call beside the completion.
     """
     warm = [result for result in results if result.cpu_cache == "warm"]
     floors = {result.test: result.median for result in warm if result.metric == _FLOOR}

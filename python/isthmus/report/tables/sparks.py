@@ -18,13 +18,8 @@ EVERY_CHARACTER = f"{_BARS}─┼●◀▶…"
 
 def bars(values: Mapping[int, float], sizes: Sequence[int], low: float, high: float) -> str:
     """
-    Draw one bar for each size.
-
-    Args:
-        values: Numbers above zero, by size in bytes.
-        sizes: The sizes, ascending; a size without a number is a space.
-        low: The number of the lowest bar.
-        high: That of the highest; the heights between are of logarithms if it is far above `low`.
+    Draw one bar for each size, or a space if it has no number; heights are of logarithms if the
+    highest is far above the lowest.
     """
     logarithmic = is_logarithmic(low, high)
     return "".join(
@@ -46,12 +41,7 @@ def _bar(value: float, low: float, high: float, *, logarithmic: bool) -> str:
 
 
 def ratio_dot(ratio: float | None) -> str:
-    """
-    Draw a ratio as a dot on a line from 1/32 to 32; the cross is 1, an arrow is beyond an end.
-
-    Args:
-        ratio: Above zero; None draws nothing.
-    """
+    """Draw a ratio as a dot on a line from 1/32 to 32; a cross is 1, an arrow beyond an end."""
     if ratio is None:
         return ""
     place = round(math.log(ratio) / math.log(_STEP))

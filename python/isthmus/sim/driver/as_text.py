@@ -49,16 +49,7 @@ def comparison_text(
     *,
     width: int = PAGE_WIDTH,
 ) -> str:
-    """
-    Write what a machine predicts for a run.
-
-    Args:
-        run: The measured run.
-        machine: The modelled machine.
-        found: What it predicts.
-        wanted: The format.
-        width: The most characters in a line of text.
-    """
+    """Write what a machine predicts for a run."""
     rows = [*map(_record, found.points), *map(_program_record, found.programs)]
     if wanted is Format.CSV:
         return csv_text(rows)

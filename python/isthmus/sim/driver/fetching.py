@@ -55,15 +55,7 @@ def with_fetch(machine: ModelledMachine, fetch_us: float) -> ModelledMachine:
 
 
 def fitting_programs(points: Sequence[ProgramPoint]) -> list[list[ProgramPoint]]:
-    """
-    Choose the programs that are fitted to.
-
-    Args:
-        points: As `program_points` lists them.
-
-    Returns:
-        For each program its times with resident data and by units.
-    """
+    """Choose the programs that are fitted to, each by its times with resident data and by units."""
     pairs = []
     for program, group in groupby(points, key=lambda point: point.program):
         by_way = {point.way: point for point in group}
@@ -78,17 +70,9 @@ def fitted_fetch(
     tell: Callable[[int, ProgramPoint], None],
 ) -> ModelledMachine:
     """
-    Find `faults.fetch`, on all cores.
-
-    Args:
-        chosen: As `fitting_programs` gives them.
-        machine: The machine that was measured, as modelled.
-        tell: Called with the number of finished steps, of `num_steps`, and what is simulated next.
-
-    Raises:
-        UsageError: There is no program.
-        Error: No time makes the predictions as long as what was measured.
-        KeyboardInterrupt: Ctrl-C was pressed; simulations that are under way end within a moment.
+    Find `faults.fetch`, on all cores; `tell` is called with the number of finished steps, of
+    `num_steps`, and what is simulated next. After Ctrl-C, simulations that are under way end within
+    a moment.
     """
     if not chosen:
         raise UsageError(

@@ -125,21 +125,11 @@ def compared(points: Sequence[DriverPoint], machine: ModelledMachine) -> tuple[C
 
 def fitted(points: Sequence[DriverPoint], machine: ModelledMachine) -> Fit:
     """
-    Find the costs of a machine's driver.
-
-    Of the sizes that were read on demand by the GPU or the CPU, fresh or thrashing, and of those
-    that were prefetched, every second one, from the second smallest on, is held back: it only tests
-    the fit. So do all reads at random. Reads and writes in place have no faults, and test the link.
-    Costs of prefetches and of the CPU's accesses stay as they are if fewer than two points are left
-    to fit them; that of an eviction needs one.
-
-    Args:
-        points: Of one run.
-        machine: The machine without its driver; what else it says stays.
-
-    Raises:
-        UsageError: There are too few points.
-        Error: The costs don't settle, or can't be told from each other. Nothing is found then.
+    Find the costs of a machine's driver. Of the sizes that were read on demand by the GPU or the
+    CPU, fresh or thrashing, and of those that were prefetched, every second one, from the second
+    smallest on, only tests the fit, and so do all reads at random. Costs of prefetches and of the
+    CPU's accesses stay as they are if fewer than two points are left to fit them; that of an
+    eviction needs one.
     """
     used = _used(points)
     driver, num_rounds = _settled(_with_a_driver(machine), _DRIVER_COSTS, used)
@@ -203,15 +193,8 @@ def _settled(
     machine: ModelledMachine, costs: Mapping[str, str], used: Sequence[DriverPoint]
 ) -> tuple[ModelledMachine, int]:
     """
-    Fit costs, again until they stay: they change how faults gather in batches.
-
-    Args:
-        machine: With costs to begin with.
-        costs: Each cost's name in a machine -> how often a prediction has it.
-        used: What they are fitted to.
-
-    Returns:
-        The machine with them, and in how many rounds they were found.
+    Fit costs (the name in a machine -> how often a prediction has it), again until they stay: they
+    change how faults gather in batches. Give the machine and the number of rounds.
     """
     after: list[float] = []
     for num_rounds in range(1, _MAX_ROUNDS + 1):
@@ -252,13 +235,8 @@ def _solved(
     costs: Sequence[float],
 ) -> list[float]:
     """
-    Solve for costs that are not negative: the best of all choices of those that are zero.
-
-    Args:
-        used: What was measured.
-        predictions: Of the same points, with `costs`.
-        counts: For each point how often it has each cost.
-        costs: In seconds.
+    Solve for costs in seconds that are not negative, from predictions with `costs`: the best of all
+    choices of those that are zero.
     """
     import numpy as np
 

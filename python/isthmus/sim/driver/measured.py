@@ -72,14 +72,8 @@ class DriverPoint:
 
 def points_of(run: Run, *, or_none: bool = False) -> list[DriverPoint]:
     """
-    List a run's points, by access and rising size.
-
-    Args:
-        run: The run.
-        or_none: It may have none: it has others that are predicted.
-
-    Raises:
-        UsageError: The run is of an emulated device, or has no such results.
+    List a run's points, by access and rising size; without any it is refused, unless it has others
+    that are predicted.
     """
     if run.machine.emulated:
         raise UsageError(

@@ -69,13 +69,9 @@ class Prediction:
 
 def predicted(point: DriverPoint, machine: ModelledMachine) -> Prediction:
     """
-    Simulate what a point measured.
-
-    What is prefetched is read meanwhile, by a kernel that ends some microseconds after its last
-    bytes have come. Of what the CPU takes back, the time without the kernel before it counts.
-
-    Raises:
-        UsageError: The machine is impossible, or the size no multiple of 4 KiB.
+    Simulate what a point measured. What is prefetched is read meanwhile, by a kernel that ends some
+    microseconds after its last bytes have come; of what the CPU takes back, the time without the
+    kernel before it counts.
     """
     if point.access in _THRASHED:
         return _thrashed(point, machine)

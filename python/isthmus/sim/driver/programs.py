@@ -139,7 +139,6 @@ class ComparedProgram:
 def program_points(run: Run) -> list[ProgramPoint]:
     """
     List the programs' times in a run on a GPU, program by program, resident data first; maybe none.
-
     Of paged arrays only those with units of 1 KiB: a simulation takes seconds.
     """
     if run.machine.emulated:
@@ -155,17 +154,9 @@ def compared_programs(
     tell: Callable[[int, ProgramPoint], None] | None = None,
 ) -> tuple[ComparedProgram, ...]:
     """
-    Put a machine's predictions beside programs' times, on all cores.
-
-    A program's trace is generated once, and kept until all of its points are simulated.
-
-    Args:
-        points: As `program_points` lists them.
-        machine: The machine that was measured, as modelled.
-        tell: Called with the number of finished points and the one that is waited for next.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C was pressed; simulations that are under way end within a moment.
+    Put a machine's predictions beside programs' times, on all cores, each program's trace generated
+    once; `tell` is called with the number of finished points and the one that is waited for next.
+    After Ctrl-C, simulations that are under way end within a moment.
     """
     found: list[ComparedProgram] = []
     with simulating() as (pool, stopped):

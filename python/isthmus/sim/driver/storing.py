@@ -24,14 +24,7 @@ def named_after(machine: ModelledMachine, path: Path | None, run: Run) -> Modell
 
 
 def fitted_machine_text(machine: ModelledMachine, run: Run, fit: Fit) -> str:
-    """
-    Write a fitted machine.
-
-    Args:
-        machine: The machine, named.
-        run: What it was fitted to.
-        fit: How well.
-    """
+    """Write a fitted machine."""
     remarks = [
         f"Fitted by `isthmus sim calibrate` to run {run.run.id}:",
         f"{run.machine.device.name}, driver {run.machine.driver.driver_version}.",

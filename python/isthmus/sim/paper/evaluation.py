@@ -34,13 +34,7 @@ class Evaluation:
     """The finished runs with one input, seed 0; `by_seed` has them with the others."""
 
     def __init__(self, runs: Iterable[StudyRun], rows: Mapping[str, Row]) -> None:
-        """
-        Match rows with runs.
-
-        Args:
-            runs: All of the evaluation.
-            rows: Point's key -> row; runs without one are left out.
-        """
+        """Match rows, by the keys of their points, with runs; runs without one are left out."""
         self._seed = 0
         self._rows: dict[tuple[int | str, ...], Row] = {}
         seeds, absent = set(), set()
@@ -78,10 +72,8 @@ class Evaluation:
 
     def overlap_bounds(self, bandwidth: str) -> list[float]:
         """
-        Give the least time ratio of each program if nothing that the programmer copies is left out.
-
-        If copies hide behind computing perfectly, the time is the longer one of both: max(C, X) of
-        C + X, where C is the program's time with its data on the GPU, and X that of the copies.
+        Give the least time ratio of each program if nothing that the programmer copies is left out,
+        but copies (X) hide behind computing (C) perfectly: max(C, X) of C + X.
         """
         computing = self.ratios("ideal", bandwidth)
         return [max(share, 1 - share) for share in computing]
@@ -141,9 +133,8 @@ class Evaluation:
 
     def best_units(self) -> dict[str, tuple[str, ...]]:
         """
-        Give the unit sizes with the smallest mean, for each fault latency.
-
-        They are several if other inputs have another: their means are as good as equal.
+        Give the unit sizes with the smallest mean, for each fault latency: several if other inputs
+        have another.
         """
         found = [one.fault_means() for one in self.by_seed()]
         best = {

@@ -112,13 +112,8 @@ def grid_points() -> list[SweepPoint]:
 
 def combinations(points: Sequence[SweepPoint], rows: Mapping[str, Row]) -> list[Combination]:
     """
-    Score every combination with every way of counting the programmer's copy.
-
-    A policy's run is divided by the programmer's with the same clock, programs and local memory.
-
-    Args:
-        points: The grid's points.
-        rows: Point's key -> row.
+    Score every combination with every way of counting the programmer's copy: a policy's run is
+    divided by the programmer's with the same clock, programs and local memory.
     """
     times = {
         _key(point.workload, point.setup.policy.kind.value, point.place): float(

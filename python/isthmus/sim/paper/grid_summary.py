@@ -32,13 +32,7 @@ Found = Sequence[Combination]
 
 
 def summary_text(found: Found, *, width: int = PAGE_WIDTH) -> str:
-    """
-    Write how far the answers move each target, and the effect of each answer by itself.
-
-    Args:
-        found: Every combination.
-        width: The most characters in a line.
-    """
+    """Write how far the answers move each target, and the effect of each answer by itself."""
     tables = [_targets(found), _one_by_one(found)]
     tables += [_effects(found, policy) for policy in ANSWERS if policy != REFERENCE]
     blocks = [wrapped(MODELLED, width), wrapped(_HONESTY, width, indent="")]

@@ -29,16 +29,7 @@ _HARDWARE, _DRIVER = "0", "20us"
 
 
 def draw_all(evaluation: Evaluation, folder: Path) -> list[Path]:
-    """
-    Draw every picture into a folder that exists: .svg, .png, .html and the Vega-Lite .json.
-
-    Returns:
-        The files.
-
-    Raises:
-        Unavailable: altair or vl-convert isn't installed.
-        WriteError: One can't be written.
-    """
+    """Draw every picture into a folder that exists: .svg, .png, .html and the Vega-Lite .json."""
     check_pictures()
     drawn = {
         "figure-4": policies(evaluation, ("programmer", "single-range", "whole-page"), "4"),

@@ -252,13 +252,8 @@ def times(value: float) -> str:
 
 def times_within(value: float, spread: Sequence[float]) -> str:
     """
-    Write a ratio without the digits that its spread makes meaningless: up to the first digit of
-    half of the spread.
-
-    Args:
-        value: The ratio.
-        spread: The same with other inputs. Of one input no spread is known: two digits are left,
-            or two decimals near 1.
+    Write a ratio without the digits that its spread with other inputs makes meaningless: up to the
+    first digit of half of it. Of one input two digits are left, or two decimals near 1.
     """
     if len(spread) == 1:
         decimals = 2 if 0.1 <= value < 10 else _decimals_of_two_digits(value)  # noqa: PLR2004

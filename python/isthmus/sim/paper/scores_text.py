@@ -29,15 +29,7 @@ _HONESTY = (
 def scores_text(
     scores: Sequence[Score], evaluation: Evaluation, wanted: Format, *, width: int = PAGE_WIDTH
 ) -> str:
-    """
-    Write every target with its verdict.
-
-    Args:
-        scores: All targets.
-        evaluation: The runs they come from.
-        wanted: The format.
-        width: The most characters in a line of text.
-    """
+    """Write every target with its verdict."""
     rows = [_row(score) for score in scores]
     if wanted is Format.JSON:
         document = {

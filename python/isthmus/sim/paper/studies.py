@@ -85,13 +85,7 @@ class _Series(NamedTuple):
 
 
 def evaluation(programs: Sequence[str] = PROGRAMS, num_seeds: int = 1) -> list[StudyRun]:
-    """
-    List all runs, those of seed 0 first; some have the same point.
-
-    Args:
-        programs: Those of the averages.
-        num_seeds: With how many inputs everything is found: seeds 0, 1, 2 and so on.
-    """
+    """List all runs, those of seed 0 first; some have the same point."""
     return [
         run
         for seed in range(num_seeds)

@@ -255,14 +255,8 @@ def judge(
     target: Target, ours: list[float], *, beside: float | None = None, axis: Sequence[float] = ()
 ) -> Verdict:
     """
-    Compare with a target.
-
-    Args:
-        target: The paper's result.
-        ours: One number; for the rule `below` one for each program; for `grows` the values along
-            the axis.
-        beside: The number that `rises` compares with.
-        axis: The axis of `grows`, as long as the values.
+    Compare with a target one number; for the rule `below` one for each program, for `grows` the
+    values along `axis`, for `rises` one and that `beside` it.
     """
     if target.rule is Rule.NONE or not ours:
         return Verdict.NOT_SCORED

@@ -47,12 +47,7 @@ class BlockArrays(NamedTuple):
 
 
 def require_arrow() -> "ModuleType":
-    """
-    Import pyarrow with its IPC.
-
-    Raises:
-        Unavailable: It is not installed.
-    """
+    """Import pyarrow with its IPC."""
     with packages_for("trace files", "pyarrow and numpy: pip install 'isthmus[sim]'"):
         import numpy as np
         import pyarrow as pa
@@ -89,12 +84,7 @@ def schema_of(program: bytes) -> "pa.Schema":
 
 
 def program_of(schema: "pa.Schema") -> bytes:
-    """
-    Read the program's JSON from a file's schema.
-
-    Raises:
-        UsageError: The schema isn't a trace's, or is of another version.
-    """
+    """Read the program's JSON from a file's schema."""
     metadata = schema.metadata or {}
     program = metadata.get(PROGRAM_KEY)
     if program is None or not schema.remove_metadata().equals(block_schema()):
@@ -141,12 +131,7 @@ def batch_of(arrays: BlockArrays) -> "pa.RecordBatch":
 
 
 def buffers_of(batch: "pa.RecordBatch") -> "list[memoryview]":
-    """
-    Get a block's memory from a validated record batch, in the order of `BlockArrays`.
-
-    Raises:
-        UsageError: Rows are null, or buffers are too short.
-    """
+    """Get a block's memory from a validated record batch, in the order of `BlockArrays`."""
     launch, cta, rows = batch.columns
     operations = rows.values
     lines = operations.field(2)

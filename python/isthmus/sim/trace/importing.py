@@ -171,12 +171,7 @@ class _Import:
             self.counts[name] = self.counts.get(name, 0) + getattr(kernel.counts, name)
 
     def program(self, kernels_list: Path) -> "_native.TraceProgram":
-        """
-        Collect the facts about the program.
-
-        Raises:
-            UsageError: It doesn't touch global memory, or needs more than any GPU has.
-        """
+        """Collect the facts about the program."""
         from isthmus import _native
 
         if not self.counts["memory_operations"]:

@@ -60,15 +60,7 @@ class KernelsList:
 
 
 def read_kernels_list(path: Path) -> KernelsList:
-    """
-    Read a kernelslist.g.
-
-    Args:
-        path: The file; or a folder that has a file of that name.
-
-    Raises:
-        UsageError: It can't be read, names no kernel, or a line is corrupt; the message says which.
-    """
+    """Read a kernelslist.g, or that of a folder."""
     is_folder = os.path.isdir(path)  # noqa: PTH112 - of any name at all
     if is_folder:
         path /= "kernelslist.g"
@@ -87,14 +79,8 @@ def read_kernels_list(path: Path) -> KernelsList:
 
 def parse_kernels_list(contents: bytes, path: Path) -> KernelsList:
     """
-    Read a list's text.
-
-    Args:
-        contents: The text; names of files may be any bytes.
-        path: The path of the list; the kernels are in its folder.
-
-    Raises:
-        UsageError: It names no kernel, or a line is corrupt; the message says which.
+    Read a list's text, in which names of files may be any bytes; the kernels are in the list's
+    folder.
     """
     found = KernelsList()
     for number, line in enumerate(_lines(contents), start=1):

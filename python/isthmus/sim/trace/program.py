@@ -71,12 +71,7 @@ def program_text(program: "_native.TraceProgram") -> str:
 
 
 def native_program(text: bytes) -> "_native.TraceProgram":
-    """
-    Read a program from JSON.
-
-    Raises:
-        pydantic.ValidationError: It is invalid.
-    """
+    """Read a program from JSON; raises pydantic's ValidationError if it is invalid."""
     from isthmus import _native
 
     program = Program.model_validate_json(text)

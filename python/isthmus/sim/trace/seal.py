@@ -30,11 +30,8 @@ _PIECE_BYTES = 16 << 20
 
 def seal(file: WholeFile) -> None:
     """
-    Write the checksum into a finished file whose schema has `UNSEALED` in its metadata.
-
-    Raises:
-        OSError: It can't be read.
-        WriteError: It can't be written.
+    Write the checksum into a finished file whose schema has `UNSEALED` in its metadata; raises
+    OSError if it can't be read.
     """
     # Not written through the mapping: on a full disk, that would end the process by a signal.
     with mmap.mmap(file.descriptor, 0, access=mmap.ACCESS_READ) as mapped:
@@ -45,12 +42,7 @@ def seal(file: WholeFile) -> None:
 
 
 def check_seal(mapped: mmap.mmap) -> None:
-    """
-    Compare a file with its checksum.
-
-    Raises:
-        UsageError: It isn't a trace, is truncated, or is corrupt.
-    """
+    """Compare a file with its checksum."""
     if mapped[: len(_MAGIC)] != _MAGIC:
         raise UsageError("it is not a trace: it doesn't begin as an Arrow file does")
     if mapped[-len(_MAGIC) :] != _MAGIC or len(mapped) < _HEAD.size + _TAIL.size:

@@ -37,15 +37,8 @@ class TraceFile:
 
     def __init__(self, path: Path, *, sealed: bool = True) -> None:
         """
-        Map a file.
-
-        Args:
-            path: The file.
-            sealed: Compare it with its checksum. Otherwise pyarrow may crash on a corrupt file.
-
-        Raises:
-            UsageError: It can't be read, isn't an Arrow file, or is corrupt.
-            Unavailable: pyarrow is missing.
+        Map a file, and, if it is sealed, compare it with its checksum: pyarrow may crash on a
+        corrupt one.
         """
         pa = require_arrow()
         self.path = path
@@ -60,12 +53,7 @@ class TraceFile:
             self.num_blocks = self._reader.num_record_batches
 
     def program(self) -> "_native.TraceProgram":
-        """
-        Read the program.
-
-        Raises:
-            UsageError: There is none, or it is corrupt.
-        """
+        """Read the program."""
         with _refusing(self.path, "can't read the program"):
             return native_program(program_of(self._reader.schema))
 
@@ -88,22 +76,12 @@ class TraceFile:
         return len(self._mapping)
 
     def batch(self, index: int) -> "pa.RecordBatch":
-        """
-        Give a batch. The memory of earlier ones is returned to the system.
-
-        Raises:
-            UsageError: Arrow finds it impossible.
-        """
+        """Give a batch. The memory of earlier ones is returned to the system."""
         with _refusing(self.path, f"can't read block {index}"):
             return self._validated(index)
 
     def block(self, index: int) -> list[memoryview]:
-        """
-        Give the memory of a block, in the order of `BlockArrays`.
-
-        Raises:
-            UsageError: The block is impossible.
-        """
+        """Give the memory of a block, in the order of `BlockArrays`."""
         with _refusing(self.path, f"can't read block {index}"):
             return buffers_of(self._validated(index))
 
@@ -125,12 +103,7 @@ class TraceWriter:
     def __init__(
         self, path: Path, schema: "pa.Schema", *, compression: Compression | None = None
     ) -> None:
-        """
-        Begin a file beside `path`.
-
-        Raises:
-            WriteError: It can't be written.
-        """
+        """Begin a file beside `path`."""
         pa = require_arrow()
         self._path = path
         self.num_blocks = 0

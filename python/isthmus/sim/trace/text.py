@@ -18,15 +18,8 @@ _CORRUPT = (Corrupt, lzma.LZMAError, zlib.error, gzip.BadGzipFile, EOFError, Mem
 
 def text_pieces(path: Path) -> Iterator[bytes]:
     """
-    Read a file in pieces of about a megabyte, unpacked as its name's ending says.
-
-    Args:
-        path: A plain file; or one that ends in .xz, .gz, .zst, or in .tracez, whose text is that of
-            the .traceg file that Accel-Sim's traceDsm makes of it.
-
-    Raises:
-        UsageError: It can't be read, or is corrupt or truncated.
-        Unavailable: The package that unpacks it is missing.
+    Read a file in pieces of about a megabyte, unpacked as its name's ending says: .xz, .gz, .zst,
+    or .tracez, whose text is that of the .traceg file that Accel-Sim's traceDsm makes of it.
     """
     # A list names the file, with any characters.
     shown = one_line(str(path))

@@ -57,14 +57,8 @@ def unpacked_zst(file: FileIO) -> Iterator[bytes]:
 
 def unpacked_tracez(file: FileIO) -> Iterator[bytes]:
     """
-    Give the text of a .tracez file in pieces of about a megabyte.
-
-    The lines are those of the .traceg file that Accel-Sim's traceDsm writes: the number of a line
-    means the same in both.
-
-    Raises:
-        Corrupt: It is truncated, or contradicts itself.
-        ZstdError: A frame is corrupt.
+    Give the text of a .tracez file in pieces of about a megabyte, line by line that of the .traceg
+    file that Accel-Sim's traceDsm writes; raises Corrupt, or ZstdError for a frame.
     """
     gathered = bytearray()
     for part in _Packed(file).text():
@@ -85,12 +79,7 @@ class _Bytes:
         self._held = b""
 
     def at(self, place: int, size: int) -> bytes:
-        """
-        Give the bytes from a place on.
-
-        Raises:
-            Corrupt: They lie outside of the part.
-        """
+        """Give the bytes from a place on; raises Corrupt if they lie outside of the part."""
         if place + size > self._end:
             raise Corrupt(f"{size} bytes at {place} are not there")
         if place < self._begin or place + size > self._begin + len(self._held):

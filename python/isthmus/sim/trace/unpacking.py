@@ -31,15 +31,8 @@ def unpacked_stream(
     unpacking: Unpacking, packed: bytes, more: Callable[[], bytes]
 ) -> Iterator[bytes]:
     """
-    Unpack one stream.
-
-    Args:
-        unpacking: The stream's own; afterwards it has the bytes behind the stream.
-        packed: The stream's beginning.
-        more: Gives the bytes after those; none at the end.
-
-    Raises:
-        Corrupt: The bytes end within the stream. What else is wrong, `unpacking` raises.
+    Unpack one stream, of which `more` gives further bytes, or none at the end; afterwards
+    `unpacking` has the bytes behind it. Raises Corrupt if the bytes end within the stream.
     """
     while not unpacking.eof:
         if unpacking.needs_input and not packed:
@@ -56,15 +49,8 @@ def unpacked_streams(
     file: FileIO, begin: Callable[[], Unpacking], *, padding: bytes = b""
 ) -> Iterator[bytes]:
     """
-    Unpack a file of one or several streams, one after the other.
-
-    Args:
-        file: It is read from where it stands.
-        begin: Makes what unpacks a stream.
-        padding: Bytes that may stand between and after streams.
-
-    Raises:
-        Corrupt: The file is empty, or ends within a stream.
+    Unpack a file, from where it stands, of one or several streams with `padding` between and after
+    them; raises Corrupt if it is empty, or ends within a stream.
     """
 
     def more() -> bytes:

@@ -55,13 +55,8 @@ def warnings_of(
     counts: Mapping[str, int], *, num_streams: int, num_lists: int, left_out: Sequence[str]
 ) -> tuple[str, ...]:
     """
-    Say what such traces don't hold, and what was assumed, as far as it affects a trace.
-
-    Args:
-        counts: By the names of `COUNTS`, over all kernels.
-        num_streams: The number of streams on which the kernels ran.
-        num_lists: The lists of kernels in the folder.
-        left_out: Lines of the list of kernels without a meaning.
+    Say what such traces don't hold, and what was assumed, as far as it affects a trace; counts have
+    the names of `COUNTS`.
     """
     found = [
         text.format(count=f"{counts[name]:,}") for name, text in _WARNINGS.items() if counts[name]
