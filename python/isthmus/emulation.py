@@ -25,8 +25,6 @@ class _Emulation:
     The blocks that are running.
 
     Attributes:
-        num_blocks: How many there are.
-        profile: The emulated profile of all of them.
         outside: What the process used before the first of them.
     """
 

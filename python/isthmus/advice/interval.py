@@ -71,7 +71,6 @@ class Curve:
     Times over sizes, with their spreads: straight lines between measured points.
 
     Attributes:
-        first_bytes: The smallest measured size.
         last_bytes: The largest measured size; beyond it the curve is extrapolated.
     """
 

@@ -9,14 +9,7 @@ from isthmus.profile.model import MemoryKind, Path, Profile
 
 
 class MachineCosts:
-    """
-    What copies and host memory cost on one machine.
-
-    Attributes:
-        profile: The profile.
-        min_bytes: The smallest size at which copies were measured.
-        max_bytes: The largest one.
-    """
+    """What copies and host memory cost on one machine."""
 
     def __init__(self, profile: Profile, cores: float | None = None) -> None:
         """Take a profile, and the cores that are asked about."""

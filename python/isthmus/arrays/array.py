@@ -22,15 +22,10 @@ class Array:
     Memory that an object offered.
 
     Attributes:
-        what: The object's type, for messages.
         pointer: The address of its first item.
         shape: None if it is bytes without a shape.
         strides: In bytes; None is C order.
         item: The type of its items, such as "float32"; None if they are bytes of no type.
-        item_bits: Of one item.
-        place: Where it lies.
-        device: The GPU that it lies on, as far as it is known.
-        read_only: The object forbids writing.
         owner: Keeps the memory alive as long as it is kept itself; None if nothing does.
         stream: A CUstream whose work must be complete before the bytes are touched; None if there
             is nothing to wait for.

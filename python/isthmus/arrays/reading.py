@@ -10,21 +10,7 @@ from isthmus.arrays.ways import way_of
 
 
 class Asked:
-    """
-    The answers, for the arrays on one driver's devices. Thread-safe.
-
-    Attributes:
-        way_of: Names the way to read the arrays of a type.
-        members_of: Gives the members of a mapping or a module.
-        described: Makes a Python object of what was read.
-        refuse: Raises the UsageError that explains why an object can't be read.
-        refuse_at: Raises a refusal again, with the array's path in front.
-        note_writes: Gives what tells autograd which tensors are written.
-        stream_handle: Gives the CUstream that an object means.
-        export: Lets an array's library export it by DLPack.
-        wait: Waits for a stream.
-        own_stream: Gives a stream of a device.
-    """
+    """The answers, for the arrays on one driver's devices. Thread-safe."""
 
     def __init__(self, pending: PendingWork) -> None:
         """Answer for the devices whose pending work this is."""

@@ -14,10 +14,8 @@ _SOME, _ALL = 0.5, 1.0
 
 class Budget:
     """
-    A number of seconds, divided by weight.
-
-    Later points get what a point leaves unused, and lose what it overruns. Points are asked for in
-    their order, each once.
+    A number of seconds, divided by weight. Later points get what a point leaves unused, and lose
+    what it overruns. Points are asked for in their order, each once.
     """
 
     def __init__(

@@ -34,9 +34,6 @@ class BufferKinds:
     The memory of a pair of buffers; neighbours in a plan with equal memory share one pair.
 
     Attributes:
-        host_memory: How the host's side is allocated.
-        device_memory: How the device's side is allocated.
-        contents: The contents of both.
         host_offset_bytes: Distance of the host's side from the beginning of a page.
         device_offset_bytes: Distance of the device's side from the beginning of its allocation.
     """

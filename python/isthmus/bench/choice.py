@@ -58,8 +58,6 @@ class Choice(Generic[DriverT]):
     A device.
 
     Attributes:
-        driver: The driver it belongs to.
-        ordinal: Its number there.
         emulated_because: Why the emulated device was chosen by default; otherwise None.
     """
 

@@ -32,11 +32,7 @@ class Limits:
     How much memory a measurement may allocate, and which parts of the machine it may use.
 
     Attributes:
-        device_bytes: On the device.
         host_bytes: On the host; for an emulated device, without the device's memory.
-        num_cores: The most threads that may run at once.
-        cpu_nodes: NUMA nodes with CPUs that this process may use.
-        num_gpus: Devices that the driver offers.
     """
 
     device_bytes: int
@@ -83,11 +79,8 @@ class Demand:
     What a run should measure.
 
     Attributes:
-        limits: The limits of memory, and of the machine.
         sizes: In bytes, ascending; None for each test's own.
-        quick: Fewer sizes and circumstances: the whole run takes seconds.
         managed: Measure managed memory too; off by default, because it can slow a machine down.
-        emulated: Numbers are modelled: slow tests need not be measured at every size.
         runs: The number of runs of the small-copy experiments; None for their default.
     """
 

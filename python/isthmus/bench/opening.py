@@ -31,9 +31,7 @@ class Opened:
     A session, and why it uses this device.
 
     Attributes:
-        session: Measures.
         emulated_because: Why the device is emulated by default; otherwise None.
-        notes: What is not available, and why.
     """
 
     session: NativeSession

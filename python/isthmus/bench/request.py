@@ -14,18 +14,11 @@ class Request:
     Attributes:
         tests: What to run, in order.
         sizes: Sizes of the bandwidth tests in bytes, ascending; None for the default sweep.
-        device: As typed; None for the default.
-        quick: Fewer sizes and circumstances, in seconds.
-        managed: Managed memory may be measured.
         max_bytes: The most memory a measurement may allocate on each side; None: what is free.
         runs: Runs of the small-transfer experiments; None for the default.
         repeat: Measure everything in so many fresh processes; None: once, in this process.
         budget_s: Seconds for the measurements, of each process; None for the default.
-        keep_samples: Keep raw samples.
         num_samples: The number of samples of each metric; None for each test's rule.
-        verify: Compare the bytes that arrive with those sent.
-        bind: Bind thread and memory to the GPU's NUMA node.
-        command: The command line.
         spent_s: Seconds of the promised time that the start of the program has taken.
     """
 

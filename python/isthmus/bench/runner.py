@@ -42,11 +42,9 @@ class RunSettings:
 
     Attributes:
         budget_s: Seconds for all points together, allocations included.
-        keep_samples: Keep raw samples in the results.
         latest_s: Seconds from the start after which no further point begins; the points for which
             there is no time are waived. None sets no limit.
         num_samples: The number of samples of each metric; None for each test's rule.
-        verify: Compare the bytes that arrive.
         should_stop: Asked before each point; True ends the run there.
     """
 

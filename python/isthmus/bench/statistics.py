@@ -17,14 +17,7 @@ class Summary:
     The summary of a set of samples, in the samples' unit.
 
     Attributes:
-        median: Half of the samples are at most this.
-        min: The smallest sample.
-        max: The largest sample.
-        p99: The 99th percentile.
-        iqr: Distance between the 25th and the 75th percentile.
-        mean: Of all samples, including outliers.
         cov: Standard deviation over mean, a ratio; None for a single sample or a mean of zero.
-        n: The number of samples.
         num_outliers: The number that are far from the others: more than three interquartile
             ranges beyond the quartiles (Tukey's outer fences), and at least a twentieth of the
             median. They count like all others; None for fewer than five samples, whose quartiles

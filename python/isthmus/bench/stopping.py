@@ -9,11 +9,8 @@ class StoppingRule:
     The rule for enough samples.
 
     Attributes:
-        min_samples: Take these in any case.
-        max_samples: Take no more than these.
         max_seconds: After this time, stop as soon as there are `min_samples`.
         relative_iqr: Stop when the interquartile range is this part of the median.
-        verify: Compare the bytes that arrived with those sent.
     """
 
     min_samples: int

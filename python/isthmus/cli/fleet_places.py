@@ -47,9 +47,6 @@ class Place:
 
     Attributes:
         workers: How many on this machine, unless they are elsewhere.
-        scheduler: The address of one that has workers.
-        hosts: A file of hosts.
-        python: The Python with isthmus on these hosts.
     """
 
     workers: int

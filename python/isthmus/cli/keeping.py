@@ -11,10 +11,8 @@ from isthmus.run.unfinished import RunJournal
 
 class Keeping:
     """
-    Keeps one run.
-
-    A folder that can't be written never fails a measurement: a warning says so, and the results
-    still go to stdout and to --output.
+    Keeps one run. A folder that can't be written never fails a measurement: a warning says so, and
+    the results still go to stdout and to --output.
     """
 
     def __init__(self, *, wanted: bool) -> None:

@@ -28,7 +28,6 @@ class Kept:
     A measured profile.
 
     Attributes:
-        profile: The profile.
         code: ERROR if it couldn't be kept; this has then been reported.
     """
 

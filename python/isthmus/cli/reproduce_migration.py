@@ -109,8 +109,6 @@ class Evaluated(NamedTuple):
     The evaluation, run again.
 
     Attributes:
-        scores: Every target with its verdict.
-        evaluation: The runs they come from.
         seconds_per_run: Mean over the runs made now; None if there was none.
     """
 

@@ -18,14 +18,9 @@ class Wish:
 
     Attributes:
         from_run: A run to lay out; None measures.
-        quick: Fewer sizes.
         sizes: In bytes, ascending; None for the experiment's.
-        all_sizes: Every published one instead.
-        device: As typed; None for the default.
         budget_s: The most seconds; None for the experiment's.
         plots: The folder for pictures; None to draw nothing.
-        keep: Keep the run.
-        command: The command line.
     """
 
     from_run: str | None

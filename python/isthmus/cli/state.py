@@ -8,13 +8,7 @@ import typer
 
 @dataclass
 class State:
-    """
-    The state of one invocation.
-
-    Attributes:
-        arguments: The command line after the program's name.
-        debug: Show the traceback of failures.
-    """
+    """The state of one invocation."""
 
     arguments: tuple[str, ...] = ()
     debug: bool = False

@@ -41,10 +41,9 @@ def progress(
 
 class Lines:
     """
-    Prints lines with the seconds since the run began: for programs and files.
-
-    Of a few points, each has one. Of many, each suite has one, and one comes every ten seconds.
-    Tests that were waived for the same reason share a line at the end, and each failure has one.
+    Prints lines with the seconds since the run began: for programs and files. Of a few points, each
+    has one. Of many, each suite has one, and one comes every ten seconds. Tests that were waived
+    for the same reason share a line at the end, and each failure has one.
     """
 
     def __init__(

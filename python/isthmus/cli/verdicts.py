@@ -30,9 +30,6 @@ class Verdicts:
     Attributes:
         baseline: The earlier run to compare with; None for none.
         tolerance: A family that changed by at most this fraction is the same.
-        anyway: Compare even with another machine's run.
-        expect: Compare with expected values.
-        own: These, instead of the shipped ones.
         plots: The folder for pictures; None to draw nothing.
     """
 

@@ -31,8 +31,6 @@ class Change:
     One result, before and after.
 
     Attributes:
-        subject: What both measure.
-        before: The result of the earlier run.
         after: The result of the later run; None if it has none.
         family: The family in which it is judged; None if it isn't.
         verdict: Its family's verdict, or what became of it; None if it isn't judged.
@@ -67,11 +65,9 @@ class Comparison:
     Two runs, compared.
 
     Attributes:
-        judgements: The verdict of each family that both runs have.
         changes: Every result that the earlier run has measured as a time or rate.
         unfinished: Families of which most results are out of time now.
         num_derived: Results of the earlier run that are no times or rates, or derived from others.
-        num_only_after: Results that the earlier run doesn't have.
     """
 
     judgements: tuple[Judgement, ...]

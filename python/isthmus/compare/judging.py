@@ -85,15 +85,11 @@ class Judgement:
     A family's verdict.
 
     Attributes:
-        family: The family.
-        num_results: The number of results behind it.
         shift: How much slower the later run is, as the logarithm of the ratio of costs.
         reach: How far from `shift` the true one may be.
         finds: The smallest logarithm of a loss that is called slower with `POWER`; without repeats,
             that isn't called the same.
         drift: The standard deviation between processes; without repeats, the most ever seen.
-        measured: Whether repeats have measured it.
-        verdict: Faster, same, can't tell or slower.
     """
 
     family: Family

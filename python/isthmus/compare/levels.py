@@ -14,15 +14,13 @@ Costs = tuple[float | None, ...]
 @dataclass(frozen=True, kw_only=True)
 class Levels:
     """
-    The levels of a family in the processes of two runs.
-
-    A level is the median, over the family's results, of the logarithm of a cost relative to the
-    middle of both runs: 0.01 is one percent slower than the middle.
+    The levels of a family in the processes of two runs. A level is the median, over the family's
+    results, of the logarithm of a cost relative to the middle of both runs: 0.01 is one percent
+    slower than the middle.
 
     Attributes:
         before: One for each process of the earlier run.
         after: One for each process of the later run.
-        num_results: The number of results that both runs have numbers of.
     """
 
     before: tuple[float, ...]

@@ -11,12 +11,7 @@ class Subject:
     One metric of one test at one size, in the same circumstances and measured the same way.
 
     Attributes:
-        test: Its name.
-        metric: Its name.
-        size_bytes: The size of one copy.
-        unit: The unit of the numbers.
         circumstances: Everything else that must be equal, name and value.
-        words: The unusual circumstances, in words.
     """
 
     test: str

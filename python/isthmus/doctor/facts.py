@@ -15,11 +15,8 @@ class Driver:
 
     Attributes:
         version: In the format of cuDriverGetVersion: 13000 is CUDA 13.0.
-        path: The library.
         profile: The emulated driver's profile; "" for a real driver.
         release: NVIDIA's release number, "580.159.04"; None if unknown.
-        num_devices: How many devices it shows.
-        missing_symbols: Optional functions it lacks.
     """
 
     version: int
@@ -41,9 +38,6 @@ class DriverFailure:
     Why no driver opened.
 
     Attributes:
-        reason: What failed.
-        needs: What would help; "" if the driver itself failed.
-        absent: There is no driver library at all.
         code: CUDA's error code, if it returned one.
     """
 
@@ -59,7 +53,6 @@ class NvidiaHardware:
     Signs of NVIDIA GPUs that don't need a working driver.
 
     Attributes:
-        pci_addresses: GPUs on the PCI bus.
         kernel_module: Version of the loaded kernel module; None if none is loaded.
         visible_devices: The value of CUDA_VISIBLE_DEVICES; None if it isn't set.
     """
@@ -75,7 +68,6 @@ class IommuGroup:
     The IOMMU group of a device.
 
     Attributes:
-        id: Its number.
         type: "identity" is passed through, "DMA" and "DMA-FQ" are translated, "" is hidden.
     """
 
@@ -90,14 +82,10 @@ class Health:
 
     Attributes:
         xids: The codes of its Xid errors in the kernel's log, in order.
-        ecc: Whether ECC is on.
         new_uncorrected: Uncorrected ECC errors since the driver was loaded.
         uncorrected: The same, ever.
         remapped_rows: Remapped for corrected and for uncorrected errors; whether more wait for a
             reset; whether a remapping failed.
-        power_limit_w: The limit that is enforced.
-        power_default_w: The limit that this GPU usually has.
-        processes: The ids of other processes that compute on it.
         mig: Whether MIG is on, and whether it will be after a reset.
         acs_redirects: The ports above it that send peers' requests up, as far as they tell.
     """
@@ -116,13 +104,7 @@ class Health:
 
 @dataclass(frozen=True, kw_only=True)
 class Peers:
-    """
-    What GPUs can read of each other.
-
-    Attributes:
-        allowed: For pairs of ordinals, whether peer access is possible.
-        acs_redirects: The ports above any of them that send peers' requests up.
-    """
+    """What GPUs can read of each other."""
 
     allowed: Mapping[tuple[int, int], bool] = field(default_factory=dict)
     acs_redirects: Sequence[str] = ()
@@ -134,16 +116,13 @@ class Gpu:
     One device, and its place in the host.
 
     Attributes:
-        emulated: Whether it is emulated: then it has no link.
         link: NVML's facts on link, clocks and BAR1, read under load if possible.
         link_generation_of_gpu: The highest generation of the GPU, in any slot; None if unknown.
         link_errors: What both ends of the link have counted since the GPU's reset and since boot.
         new_link_errors: Those that occurred while the link was read; None if they weren't read.
         c2c: Whether NVLink-C2C connects it to the CPU (Grace); None if unknown.
         numa_node: Its node of the host; None if the machine has several and doesn't tell.
-        near_cpus: The CPUs of that node.
         iommu_group: None if it is in none.
-        health: Errors, power, and who else uses it.
     """
 
     ordinal: int
@@ -179,17 +158,13 @@ class Host:
     The host's CPUs and memory, as this process may use them.
 
     Attributes:
-        num_nodes: NUMA nodes.
         allowed_cpus: Logical CPUs, ascending.
         quota_cores: The container's CPU quota in cores; None without one.
         effective_cores: The smaller of both.
-        copy_instructions: Named as in /proc/cpuinfo.
-        timer_overhead_ns: Time of reading the clock once.
         clock_source: The kernel's, "tsc" on most x86 machines; None if hidden.
         num_online_cpus: The machine's; None if hidden.
         governors: How the kernel chooses the CPUs' clocks; empty if it doesn't say.
         total_bytes: Memory of the machine; 0 if hidden.
-        available_bytes: What this process can still allocate.
         cgroup_limit_bytes: The container's memory limit; None without one.
         memlock_bytes: RLIMIT_MEMLOCK; None if unlimited.
         transparent_huge_pages: "always", "madvise", "never"; "" if the kernel has none.
@@ -228,7 +203,6 @@ class Nvrtc:
     NVIDIA's run-time compiler.
 
     Attributes:
-        path: The library.
         version: Major and minor; None if it didn't say.
         architectures: What it compiles for: 75 is compute capability 7.5.
         compile_error: Why an empty kernel doesn't compile; None if it does.
@@ -247,8 +221,6 @@ class WindowBackend:
 
     Attributes:
         name: "dmabuf", "gdrdrv" or "rm".
-        usable: Whether it was tried on the device and worked.
-        reason: Why it doesn't work, or what it is.
     """
 
     name: str
@@ -263,7 +235,6 @@ class WindowMemory:
 
     Attributes:
         memory: How it is allocated: "cudaMallocAsync".
-        usable: Whether a window could be opened on it.
         reason: By what the memory is found, or why there is no window on it.
     """
 
@@ -300,7 +271,6 @@ class ProfileFacts:
 
     Attributes:
         measured: A profile of this machine; False for defaults.
-        source: Where the figures come from, and why.
         file: The path of the profile; "" if none is searched.
         age: How long ago it was measured, in words; None if it wasn't.
     """

@@ -15,11 +15,8 @@ class Sources:
     Everything the doctor reads from.
 
     Attributes:
-        native: The native module.
         choose_device: Finds the requested device by number, UUID or PCI address.
         nvml: The module `pynvml`, or one that looks like it; None imports it.
-        root: The root of /proc, /sys and /dev.
-        environment: Environment variables.
         find_nvrtc: Gives the path of NVRTC's library for a driver's CUDA major version, or None.
         find_gdrapi: Gives the path of libgdrapi.so.2, or None.
     """

@@ -24,9 +24,7 @@ class Finding:
     One expected value, and the result.
 
     Attributes:
-        value: The expected value.
         result: The best result to which the value applies; if it is one of pairs, the worst's.
-        judgement: How they compare.
     """
 
     value: Value

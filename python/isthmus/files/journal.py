@@ -16,9 +16,8 @@ _MAX_BYTES = 1 << 30
 
 class Journal:
     """
-    Lines at the end of a file; durable when `add` returns, unless it is told otherwise.
-
-    While it is open, other processes can see that it is: see `is_open`.
+    Lines at the end of a file; durable when `add` returns, unless it is told otherwise. While it is
+    open, other processes can see that it is: see `is_open`.
     """
 
     def __init__(self, path: Path, lines: Sequence[str], *, hint: str = "") -> None:

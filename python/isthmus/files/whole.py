@@ -50,9 +50,8 @@ def check_writable(path: Path) -> None:
 
 class WholeFile:
     """
-    A file that is being written, under a temporary name in the same folder.
-
-    It is unbuffered, so errors of the disk occur in `write`, not later. pyarrow accepts it.
+    A file that is being written, under a temporary name in the same folder. It is unbuffered, so
+    errors of the disk occur in `write`, not later. pyarrow accepts it.
     """
 
     def __init__(

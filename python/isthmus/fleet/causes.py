@@ -55,7 +55,6 @@ class Cause:
 
     Attributes:
         part: The part of the machine: "link", "NUMA", "driver".
-        text: What was found, and what to do about it.
         shown: Whether it makes copies slow by itself; False if it only differs from the class.
     """
 
@@ -72,12 +71,7 @@ class Cause:
 
 
 class Causes:
-    """
-    What is unusual about the GPUs of one class.
-
-    Attributes:
-        usual_lines: How many GPUs show each line of `seen_here`.
-    """
+    """What is unusual about the GPUs of one class."""
 
     def __init__(self, one: MachineClass, checks: Mapping[str, Sequence[Check]]) -> None:
         """Find what is usual."""

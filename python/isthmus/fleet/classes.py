@@ -31,8 +31,6 @@ class MachineClass:
     GPUs that should be equally fast.
 
     Attributes:
-        name: What they have in common, in words.
-        gpus: The GPUs.
         usual: The value that most of them have, by the names of `facts_of`.
     """
 

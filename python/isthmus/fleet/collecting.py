@@ -68,7 +68,6 @@ class Wish:
 
     Attributes:
         task: What is measured; its devices are those that were named, or none for all GPUs.
-        repeats: How often each GPU is measured.
         stagger_s: How long after its predecessor each node begins.
     """
 
@@ -79,13 +78,7 @@ class Wish:
 
 @dataclass(kw_only=True)
 class Collected:
-    """
-    What came back.
-
-    Attributes:
-        runs: How many runs were kept.
-        attempts: How many measurements left none.
-    """
+    """What came back."""
 
     runs: int = 0
     attempts: int = 0
@@ -103,18 +96,7 @@ class _Asked:
 
 @dataclass(kw_only=True)
 class Collector:
-    """
-    Collects from some nodes.
-
-    Attributes:
-        nodes: The nodes.
-        folder: Where the files go.
-        wish: What is wanted.
-        say: Gets a line about each thing that happens.
-        kept: Gets each run that was kept, with its file.
-        clock: Gives the time in seconds.
-        now: Gives the time of day.
-    """
+    """Collects from some nodes."""
 
     nodes: Nodes
     folder: Path

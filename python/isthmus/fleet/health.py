@@ -38,16 +38,12 @@ class Patient:
     One GPU, a pair or share of a node's GPUs, or a node without one that was measured.
 
     Attributes:
-        node: The node.
         uuid: The GPU's UUID; None for a dead node, a pair or a share.
         ordinal: Its number on the node; None for a dead node, a pair or a share.
-        place: The numbers of a pair's or share's GPUs.
         class_name: Its class, in words; None for a dead node.
-        verdict: The verdict.
         findings: What was found, in words, the worst first; none if it is ok.
         causes: What is unusual about it; what explains the worst finding comes first.
         standings: Every family of it that was judged, the slowest first.
-        num_runs: How many runs came from it.
         emulated: Whether its numbers are modelled; None for a dead node.
         measured_at: When its latest run ended, by its own clock; None for a dead node.
         rates: The best rate of each test in that run, in B/s.
@@ -88,10 +84,7 @@ class Health:
     Attributes:
         patients: Every GPU, pair, share and dead node, the worst first.
         classes: Each class with the number of its GPUs, the largest first.
-        num_nodes: How many nodes there are.
         notes: What is so with most GPUs of a class, and therefore no GPU's own fault.
-        num_runs: How many runs were read.
-        unread: Files that couldn't be read, and why.
         tolerance: What counts as the same, as a fraction.
     """
 

@@ -49,23 +49,18 @@ class Gpu:
     One GPU of one node; or one of its places, which is judged as a GPU is: see `places`.
 
     Attributes:
-        node: The node.
-        uuid: The GPU's UUID.
         machine: The machine, by the latest run.
         facts: The same in words, by `facts_of`.
         costs: For each run, the costs of what is judged.
         errors: In which runs results of a test ended in an error, by test and message.
         fatal: Those of them after which a GPU does nothing more.
         waived: The reason for which a test was waived and gave no other result, by test.
-        passed: The tests that gave results.
         tried: The tests that were measured, or should have been.
         ratios: Measured over expected values, by the place of their run.
         broken: In how many runs the link was broken, by `broken_here`.
-        times: When each run began and ended.
         at_once: The runs, by their place, beside which another GPU of the node was measured.
         claims: The nodes that measured a GPU of this UUID at the same time.
         place: The GPUs of a pair or a share; () for a GPU by itself.
-        num_gpus: How many GPUs the node of a place has.
         made_by: For each run of a place, the GPU whose run it is, and the number of that run.
     """
 
@@ -132,14 +127,9 @@ class Fleet:
     Attributes:
         own: Values that are expected of its GPUs instead of the shipped ones.
         now: The time: no run can have ended later.
-        gpus: Every GPU that was measured, by its key.
         places: Its pairs and shares, by node and place.
-        families: The family of each subject that is judged.
         attempts: What has left no run, by node.
-        checks: The diagnosis of each node that has one.
-        unread: Why files can't be read.
         lost: Why runs can't be read, by their node.
-        num_runs: How many runs were read.
         num_unjudged: How many numbers are in no family that is judged, by suite.
     """
 

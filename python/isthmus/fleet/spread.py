@@ -51,8 +51,6 @@ class Work:
     Something to be done by any worker, any number of times with the same answer.
 
     Attributes:
-        label: Names it in one line.
-        text: What a worker is asked.
         kin: Works with the same one are best done by one worker, as far as there are others.
     """
 
@@ -81,9 +79,7 @@ class Spread:
     Spreads works over some workers.
 
     Attributes:
-        workers: The workers.
         say: Gets a line about each worker that is lost or asked no more.
-        clock: Gives the time in seconds.
     """
 
     workers: Workers

@@ -56,17 +56,12 @@ class Standing:
     One family of one GPU, beside its class.
 
     Attributes:
-        family: The family.
         shift: How much slower than the class's median it is, as the logarithm of a ratio of costs.
-        error: The standard error of `shift`.
-        num_repeats: How many processes measured it.
-        num_slow: In how many of them it was slower than the tolerance, and by half of `shift`.
+        num_slow: In how many processes it was slower than the tolerance, and by half of `shift`.
         tail: The probability of such a shift if the GPU lost no more than the tolerance.
-        usual: The class's median level.
         tolerated: The probability of a shift of no more than the tolerance, for `TOGETHER`.
         behind: How much slower than the faster group it is, where a class is divided in two; or 0.
         is_beyond: Whether each of three or more processes was far slower than drift ever made one.
-        slow: Whether it is called slow.
     """
 
     family: Family

@@ -23,7 +23,6 @@ class Setting:
     Attributes:
         nvrtc_version: The version of the NVRTC that compiled the kernels; None or "" without one.
         emulated_because: Why the emulated device was chosen by default; otherwise None.
-        notes: What is not available, and why.
     """
 
     nvrtc_version: str | None = None

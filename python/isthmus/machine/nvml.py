@@ -12,12 +12,7 @@ _ADVICE_NOTE = "no link and clock facts: {}"
 
 
 class Nvml:
-    """
-    One GPU as NVML sees it, during a `with` block.
-
-    Attributes:
-        notes: What is not available, and why.
-    """
+    """One GPU as NVML sees it, during a `with` block."""
 
     def __init__(self, pci_address: str, library: Any = None) -> None:  # noqa: ANN401 - a module
         """Choose the GPU by its address, such as "0000:01:00.0"."""

@@ -35,11 +35,9 @@ class Placement:
     Where the measurement runs.
 
     Attributes:
-        nodes: The host's NUMA nodes.
         device_node: The node to which the device is attached; None if unknown.
         bound_node: The node to which thread and memory are bound; None if they aren't.
         cpus: Logical CPUs that this process could use before it was bound.
-        notes: What didn't work.
     """
 
     nodes: Sequence[NodeFacts]

@@ -45,14 +45,7 @@ def require_no_file(array: "NDArray[Any]") -> None:
 
 
 class MappedFile:
-    """
-    A memory-mapped array's part of its file, and pinned memory that has its bytes after `load()`.
-
-    Attributes:
-        native: For `_native.PagedMemory`.
-        pointer: The address of the bytes.
-        held: Keeps the memory.
-    """
+    """A memory-mapped array's part of its file, and pinned memory for its bytes, after `load()`."""
 
     def __init__(self, array: "NDArray[Any]", device: int) -> None:
         """

@@ -27,11 +27,6 @@ class Operand:
     Items in device memory, complete.
 
     Attributes:
-        pointer: The address of the first.
-        shape: Of the array that was given.
-        item_bytes: Of one.
-        dtype: Its type's name.
-        count: How many there are.
         owner: Keeps the memory.
     """
 

@@ -24,10 +24,6 @@ class Source:
     An array in host memory or in a file, and what keeps it.
 
     Attributes:
-        pointer: The address of its items.
-        shape: Its lengths.
-        dtype: Its type.
-        read_only: Nothing can be stored.
         held: A view: while it exists, the memory can't be resized or closed.
         file: Of an array in a file; `pointer` is where its bytes are read to.
     """

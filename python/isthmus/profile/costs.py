@@ -13,14 +13,7 @@ _STEP = 1.02
 
 @dataclass(frozen=True, kw_only=True)
 class Reign:
-    """
-    Sizes at which one path is the cheapest.
-
-    Attributes:
-        path: The path that copies choose.
-        last_bytes: The largest such size.
-        seconds: The cost at that size.
-    """
+    """Sizes at which one path is the cheapest."""
 
     path: Path
     last_bytes: int

@@ -71,7 +71,6 @@ class Found:
 
     Attributes:
         timings: By path, for those that can be used.
-        absences: Why the others can't be used.
     """
 
     timings: Mapping[Way, Timing]
@@ -120,9 +119,6 @@ class Measuring:
     Points that are measured one by one, until the time is used up.
 
     Attributes:
-        curves: The points.
-        after_pause: Those of copies after a pause.
-        absences: Paths that can't be used here, and why.
         staging_times: Staged copies by their number of threads.
     """
 

@@ -46,7 +46,6 @@ class MemoryFound:
     What host memory costs.
 
     Attributes:
-        costs: For each kind that is available.
         new_memory_downloads: Allocation, download and freeing together, by path.
     """
 

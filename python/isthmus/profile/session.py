@@ -40,14 +40,7 @@ def _turns(effort: Effort, size_bytes: int) -> "_native.Turns":
 
 
 class Session:
-    """
-    Buffers of both kinds on one device, and the paths between them.
-
-    Attributes:
-        max_bytes: The largest copy that fits.
-        check_s_per_byte: About the time to poison a copy's target and to compare it.
-        lives: Measures what host memory costs.
-    """
+    """Buffers of both kinds on one device, and the paths between them."""
 
     def __init__(self, driver: "_native.Driver", ordinal: int, max_bytes: int) -> None:
         """

@@ -43,7 +43,6 @@ class Answer:
     A table that answers a question.
 
     Attributes:
-        heads: The names of its columns.
         rows: Python's values, as many in each row as there are columns.
     """
 

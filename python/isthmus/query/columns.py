@@ -19,12 +19,9 @@ class Column:
     A column of a view.
 
     Attributes:
-        name: Its name.
         type: DuckDB's type. Times are in UTC.
-        about: What it is.
         value: Its value of a run's file, of a run, or of one of its results: see `of`. None for
             NULL.
-        of: What `value` takes.
     """
 
     name: str

@@ -45,8 +45,6 @@ class Found:
     What a folder has for questions.
 
     Attributes:
-        views: The table of each view.
-        unread: Why runs can't be read.
         complaints: What is wrong with the store, in lines; the views are complete without it.
     """
 

@@ -50,15 +50,7 @@ class RunFormat(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class TableLayout:
-    """
-    How a run is written.
-
-    Attributes:
-        wanted: The format.
-        use_mean: Show means instead of medians.
-        verbose: Show samples, if they were kept.
-        as_json: Write nvbandwidth's format as its JSON.
-    """
+    """How a run is written."""
 
     wanted: RunFormat = RunFormat.TEXT
     use_mean: bool = False

@@ -14,9 +14,7 @@ class Case:
     One thing that was judged.
 
     Attributes:
-        name: What it is.
         outcome: "failure", or "skipped" if nobody can tell; empty if all is well.
-        message: The reason.
     """
 
     name: str

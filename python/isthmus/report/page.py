@@ -10,7 +10,6 @@ class Table:
 
     Attributes:
         title: What the numbers are, and their unit.
-        heads: Headings of the columns.
         rows: Cells, as many in each row as there are headings.
         num_text_columns: The number of columns on the left with words; the others have numbers.
     """
@@ -28,10 +27,6 @@ class Page:
 
     Attributes:
         warning: The first line, if the numbers need a warning.
-        head: Lines about the run and the machine.
-        tables: The numbers.
-        foot: Notes on them.
-        problems: What was waived or failed, one line each.
     """
 
     warning: str | None

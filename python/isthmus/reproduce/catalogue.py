@@ -19,8 +19,6 @@ class Experiment:
 
     Attributes:
         name: As users type it, and the name of its file in `published`.
-        about: One line.
-        tests: The tests of `isthmus bench` that measure the same.
         sizes: Those of its sizes that are measured, in bytes; None for each test's own.
         short_sizes: The same on an emulated device, where large copies show nothing new.
         quick_sizes: The same with `--quick`.

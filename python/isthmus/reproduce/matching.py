@@ -44,7 +44,6 @@ class Pair:
     A published figure, and ours.
 
     Attributes:
-        figure: The published one.
         ours: Ours; None if the run doesn't have it.
         why_not: Why it doesn't; empty if it does.
     """

@@ -47,11 +47,7 @@ class Ours(Record):
 
 
 class Figure(Record):
-    """
-    One published number.
-
-    It has a value, or a range, or words: "never".
-    """
+    """One published number. It has a value, or a range, or words: "never"."""
 
     table: str
     quantity: str

@@ -22,14 +22,7 @@ _RANGES = "within, overlaps, below, above: our number or range, against the rang
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduced:
-    """
-    One experiment, measured again.
-
-    Attributes:
-        publication: Theirs.
-        run: Ours.
-        pairs: Every published figure with ours.
-    """
+    """One experiment, measured again."""
 
     publication: Publication
     run: Run

@@ -18,8 +18,6 @@ class Spread:
     A derived number, with its lower and upper bound.
 
     Attributes:
-        middle: The number.
-        low: Its lower bound.
         high: Its upper bound; None if it has none.
     """
 

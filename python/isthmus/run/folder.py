@@ -29,8 +29,6 @@ class NodeFile:
     One file of the folder.
 
     Attributes:
-        path: The file.
-        kind: What it holds.
         node: The node, by the name of its folder, or of the file itself; None for a stored run,
             whose name is a time.
     """
@@ -42,13 +40,7 @@ class NodeFile:
 
 @dataclass(frozen=True, kw_only=True)
 class Unreadable:
-    """
-    A file that can't be read.
-
-    Attributes:
-        file: The file.
-        why: The reason, in words that name the file.
-    """
+    """A file that can't be read."""
 
     file: NodeFile
     why: str

@@ -18,13 +18,7 @@ Sizes = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Input:
-    """
-    An input of a program.
-
-    Attributes:
-        memory_bytes: What the program allocates for it.
-        sizes: Of a workload, by name.
-    """
+    """An input of a program."""
 
     memory_bytes: int
     sizes: Sizes
@@ -36,9 +30,6 @@ class Program:
     One of the ten programs of Zhang 2019.
 
     Attributes:
-        name: In names of tests.
-        about: What it computes.
-        workload: Its name in `isthmus sim list`.
         large: The input for a GPU: so large that launches take little of the time, and where the
             program lets one choose, computing and copying take about as long.
         small: The input for the emulated device, which runs one thread after the other.

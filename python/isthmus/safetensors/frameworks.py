@@ -17,7 +17,6 @@ class Block(NamedTuple):
 
     Attributes:
         owner: Keeps it alive: a tensor of bytes.
-        pointer: Its address.
         stream: The CUstream of the allocation: older work there may still use the memory.
     """
 
@@ -27,12 +26,7 @@ class Block(NamedTuple):
 
 
 class Framework(Protocol):
-    """
-    A library that creates the tensors.
-
-    Attributes:
-        name: As given to `framework_of`.
-    """
+    """A library that creates the tensors."""
 
     name: str
 

@@ -38,7 +38,6 @@ class TensorEntry:
     One tensor of a file.
 
     Attributes:
-        name: Unique in its file.
         dtype: In the format's spelling: "BF16".
         shape: Items along each dimension; () is a scalar.
         first: The offset of its bytes in the data.
@@ -64,9 +63,6 @@ class Header:
 
     Attributes:
         entries: In the order of their bytes, which cover the data without gaps.
-        metadata: The file's free text.
-        data_offset: The offset of the data in the file.
-        data_bytes: The length of the data, up to the end of the file.
     """
 
     entries: tuple[TensorEntry, ...]

@@ -23,7 +23,6 @@ class Stretch:
     Attributes:
         target: Their offset in the memory.
         first: Their offset in the file's data.
-        size_bytes: Their number.
     """
 
     target: int
@@ -37,7 +36,6 @@ class FileLayout:
     A file's tensors in one block of GPU memory.
 
     Attributes:
-        size_bytes: The size of the block.
         runs: What to copy, in the order of the file.
         places: The offset of each tensor in the block, in the order of the header.
     """

@@ -25,9 +25,6 @@ class SavedTensor:
     One tensor of a new file.
 
     Attributes:
-        name: Unique in the file.
-        dtype: In the format's spelling.
-        shape: In the format's items.
         array: Its bytes, in C order.
     """
 

@@ -24,10 +24,9 @@ _Key = tuple[str, int, tuple[tuple[str, int], ...]]
 
 class Library:
     """
-    Runs points of sweeps; equal runs once.
-
-    Workloads are generated once. When there are too many, the least recently used is removed; runs
-    that use it continue. Runs of traces' files are never taken for equal: a file may change.
+    Runs points of sweeps; equal runs once. Workloads are generated once. When there are too many,
+    the least recently used is removed; runs that use it continue. Runs of traces' files are never
+    taken for equal: a file may change.
     """
 
     def __init__(self) -> None:

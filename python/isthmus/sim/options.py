@@ -107,11 +107,8 @@ class Question:
     A question that Zhang 2019 leaves open.
 
     Attributes:
-        number: In docs/simulate.md.
-        question: What the paper doesn't say.
         setting: The setting that answers it; empty if a result holds every answer.
         choices: The default first.
-        reason: Why that is the default.
     """
 
     number: int

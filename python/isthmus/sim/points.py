@@ -26,9 +26,6 @@ class SweepPoint:
 
     Attributes:
         place: Axis -> value, as typed.
-        workload: A workload's name or a trace file.
-        seed: The seed of the workload's inputs.
-        setup: Machine, policy and options.
         key: A digest of everything that decides the result.
     """
 

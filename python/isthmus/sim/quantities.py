@@ -33,9 +33,7 @@ class Quantity:
     A kind of number.
 
     Attributes:
-        noun: Its name in messages.
         units: Unit -> its factor to ours, the most usual one first.
-        example: A valid text.
         shown: Units to write values in, largest first.
         unitless: Whether a number without a unit is in ours.
         zero: The consequence of 0 if it isn't allowed; empty if it is.

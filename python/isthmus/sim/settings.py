@@ -51,9 +51,6 @@ class Setting:
     A parameter that can be set.
 
     Attributes:
-        name: With its dots.
-        meaning: In words.
-        quantity: The kind of number, or None.
         choices: The words it can be, if it isn't a number.
     """
 

@@ -28,9 +28,8 @@ _GOES_ON = "finished points are in the journal beside it: the same command conti
 
 class SweepStore:
     """
-    The finished points of one sweep.
-
-    Use it as a context: at its end the Parquet file is written with all finished points.
+    The finished points of one sweep. Use it as a context: at its end the Parquet file is written
+    with all finished points.
     """
 
     def __init__(self, path: Path, identity: str, order: Sequence[str]) -> None:

@@ -45,15 +45,7 @@ class Observer(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """
-    The outcome of a sweep.
-
-    Attributes:
-        num_finished: Points that have a row now.
-        num_reused: Those of them that were finished before.
-        num_failed: Those of them that ended in an error.
-        num_points: All points.
-    """
+    """The outcome of a sweep."""
 
     num_finished: int
     num_reused: int
@@ -105,9 +97,8 @@ def run_sweep(
 
 class Threads:
     """
-    Runs points in threads of this process.
-
-    The simulator releases the GIL, so they use all cores; and they share the traces.
+    Runs points in threads of this process. The simulator releases the GIL, so they use all cores;
+    and they share the traces.
     """
 
     def __init__(self, run: RunPoint, num_threads: int) -> None:

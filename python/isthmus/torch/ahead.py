@@ -37,10 +37,9 @@ def _no(_: object) -> bool:
 
 class _Thread:
     """
-    The thread of one iteration, and what it shares with the consumer.
-
-    It knows nothing of the Ahead that started it: that is collected when nobody uses it any more.
-    Stopping it closes the source: the thread does so if it is still reading.
+    The thread of one iteration, and what it shares with the consumer. It knows nothing of the Ahead
+    that started it: that is collected when nobody uses it any more. Stopping it closes the source:
+    the thread does so if it is still reading.
     """
 
     def __init__(
@@ -139,10 +138,8 @@ class _Thread:
 
 class Ahead:
     """
-    Reads an iterator a few items ahead.
-
-    An error of the source comes where its item would have been; the items before it come first. If
-    the source can go on after an error, so can this.
+    Reads an iterator a few items ahead. An error of the source comes where its item would have
+    been; the items before it come first. If the source can go on after an error, so can this.
     """
 
     def __init__(

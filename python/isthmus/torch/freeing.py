@@ -13,13 +13,10 @@ _MIN_BYTES = 1 << 20
 
 class UsedTensors:
     """
-    Tensors in host memory that were copied, and whose memory is to be freed.
-
-    Python frees a tensor with the GIL held, and so does PyTorch (2.11). To free a batch of 77 MB
-    from a DataLoader's workers takes 5 to 15 ms, and the training, which launches kernels at that
-    time, would wait for all of it.
-
-    One thread may add while another frees.
+    Tensors in host memory that were copied, and whose memory is to be freed. Python frees a tensor
+    with the GIL held, and so does PyTorch (2.11). To free a batch of 77 MB from a DataLoader's
+    workers takes 5 to 15 ms, and the training, which launches kernels at that time, would wait for
+    all of it. One thread may add while another frees.
     """
 
     def __init__(self) -> None:

@@ -95,9 +95,7 @@ class Twin(NamedTuple):
     A tensor that has yet to be filled.
 
     Attributes:
-        tensor: The new one.
         target: What is to be filled: the new one, or its bytes.
-        source: What fills it.
     """
 
     tensor: Any

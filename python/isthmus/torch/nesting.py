@@ -30,7 +30,6 @@ class Changed(NamedTuple):
     A structure in which the tensors were changed.
 
     Attributes:
-        value: It.
         is_new: Whether nothing of the former one is in it, except for what nobody can change.
     """
 

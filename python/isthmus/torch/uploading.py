@@ -59,11 +59,10 @@ class _Upload:
 
 class Uploads:
     """
-    The batches of an iterator, on a device.
-
-    A thread reads them. If they are fresh, it reads one ahead, and the consumer's begins the
-    copies: a thread that does both takes the GIL some ten times more for each batch, and each time
-    the consumer, which launches kernels, sleeps until it has it back. Else the one does both.
+    The batches of an iterator, on a device. A thread reads them. If they are fresh, it reads one
+    ahead, and the consumer's begins the copies: a thread that does both takes the GIL some ten
+    times more for each batch, and each time the consumer, which launches kernels, sleeps until it
+    has it back. Else the one does both.
     """
 
     def __init__(

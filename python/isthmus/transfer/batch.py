@@ -34,10 +34,9 @@ def explain_batch(batch: _native.ArrayBatch, native: _native.Transfers) -> ManyP
 
 class UnlikePairs:
     """
-    The pairs of a batch whose arrays lie differently.
-
-    Some are copied among the others, from or to a packed array. The rest is copied after the
-    others: between two layouts, and within the host's memory.
+    The pairs of a batch whose arrays lie differently. Some are copied among the others, from or to
+    a packed array. The rest is copied after the others: between two layouts, and within the host's
+    memory.
     """
 
     def __init__(

@@ -110,9 +110,8 @@ def require_possible(target: Array, source: Array) -> None:
 @dataclass(frozen=True, slots=True)
 class StridedCopy:
     """
-    A copy of items between two layouts, of which one is on a GPU. Strides in bytes.
-
-    If the types differ, the GPU converts the items, and `item_bytes` isn't used.
+    A copy of items between two layouts, of which one is on a GPU. Strides in bytes. If the types
+    differ, the GPU converts the items, and `item_bytes` isn't used.
     """
 
     target: int

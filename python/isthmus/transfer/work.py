@@ -41,10 +41,6 @@ class Work:
     What a copy of two arrays needs.
 
     Attributes:
-        objects: The target and the source as they were passed.
-        target: Fits the source.
-        source: Fits the target.
-        stream: The CUstream of the copy.
         plain: The bytes to copy; None if the memory orders or the types differ.
     """
 

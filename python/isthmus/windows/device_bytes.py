@@ -13,9 +13,6 @@ class DeviceBytes:
     A range of GPU memory that an object offered.
 
     Attributes:
-        pointer: Its device address.
-        size_bytes: The size of the whole object.
-        read_only: The object forbids writing.
         owner: Keeps the memory alive while it is kept itself; None if nothing does.
         pending_stream: A CUstream whose work must be complete before the CPU touches the bytes;
             None if there is nothing to wait for.

@@ -169,10 +169,9 @@ class Windows:
 
 class _DefaultWindows(Windows):
     """
-    The default driver's windows.
-
-    Where there is no driver, or a parent process has it, they belong to none: host arrays can be
-    copied, and everything else raises Unavailable or UsageError with the reason.
+    The default driver's windows. Where there is no driver, or a parent process has it, they belong
+    to none: host arrays can be copied, and everything else raises Unavailable or UsageError with
+    the reason.
     """
 
     @staticmethod

@@ -27,7 +27,6 @@ class Line:
 
     Attributes:
         start_s: The time of a copy of no bytes.
-        s_per_byte: For each byte.
         worst_error: The largest distance of a time from the line, as a part of that time.
     """
 

@@ -22,9 +22,6 @@ class Gpu:
     A GPU that can be used.
 
     Attributes:
-        ordinal: Its number.
-        context: Its context.
-        kernels: Kernels for it; None if there are none.
         node: The NUMA node to which it is attached, for host memory near it; None if irrelevant.
     """
 

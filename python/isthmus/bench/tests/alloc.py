@@ -71,12 +71,7 @@ def sizes_of(demand: Demand, sweep: Sequence[int]) -> list[int]:
 
 @dataclass(frozen=True, kw_only=True)
 class AllocTest(BenchTest):
-    """
-    One way to allocate and free memory.
-
-    Attributes:
-        kind: The kind of memory.
-    """
+    """One way to allocate and free memory."""
 
     kind: Kind
     loop: str = "allocation"

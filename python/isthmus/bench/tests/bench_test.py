@@ -106,10 +106,6 @@ class BenchTest:
     One test.
 
     Attributes:
-        name: The argument of `-t`.
-        about: One line for `--list`.
-        suite: Its suite.
-        metrics: Its metrics, in order.
         direction: The direction of the bytes; None for both or neither.
         loop: The native module's loop that measures it: a row of cpp/src/measure/table/loops.inc.
         derived: Metrics that are derived when all results are complete.

@@ -36,8 +36,6 @@ class Shape:
     A box of rows.
 
     Attributes:
-        row_bytes: The width of a row.
-        num_rows: The rows of one slice.
         num_slices: None for a 2-D box.
     """
 
@@ -97,7 +95,6 @@ class BoxTest(GatedTest):
     One copy of a box whose rows are contiguous in host memory.
 
     Attributes:
-        direction: The direction of the bytes.
         layout: The memory of the rows on the device: pitched memory with gaps between rows and
             slices, or a CUDA array.
     """

@@ -26,12 +26,9 @@ class CopyTest(BenchTest):
     One way to copy with CUDA.
 
     Attributes:
-        direction: The direction of the bytes.
-        host_memory: How the host's buffer is allocated.
         blocked: A bandwidth's copies wait behind a gate until all are enqueued, so that the time
             of submitting doesn't count. Pageable copies can't wait: the driver synchronises
             internally, and would wait for ever.
-        device_memory: How the device's buffer is allocated.
         by_kernel: A kernel copies instead of a copy engine, and accesses mapped host memory.
         sizes: The sizes of its sweep, in bytes, ascending.
         quick_sizes: The same in a quick run; None for two of pinned memory's sizes.

@@ -27,7 +27,6 @@ class DuplexTest(GatedTest):
 
     Attributes:
         direction: The direction that is timed while the other is busy; None times both together.
-        by_kernel: A kernel copies instead of the copy engines.
     """
 
     by_kernel: bool = False

@@ -35,13 +35,7 @@ _ENDS: dict[Metric, tuple[str | None, str | None]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class SmallTransferTest(BenchTest):
-    """
-    One experiment.
-
-    Attributes:
-        by: Whose clock times it.
-        num_iterations: The most iterations of a run.
-    """
+    """One experiment."""
 
     by: Literal["device", "host"]
     num_iterations: int

@@ -38,13 +38,8 @@ _THRASHING = {ManagedWay.THRASHING, ManagedWay.THRASHING_RANDOM}
 @dataclass(frozen=True, kw_only=True)
 class ManagedTest(BenchTest):
     """
-    Managed memory in one direction.
-
-    Measured only on request: migrations delay everything else on the device.
-
-    Attributes:
-        direction: The direction of the bytes.
-        way: What moves them.
+    Managed memory in one direction. Measured only on request: migrations delay everything else on
+    the device.
     """
 
     direction: Direction

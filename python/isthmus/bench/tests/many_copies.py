@@ -42,13 +42,7 @@ class ManyCopiesWay(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class ManyCopiesTest(BenchTest):
-    """
-    Many small copies made in one way.
-
-    Attributes:
-        direction: The direction of the bytes.
-        way: How they are made.
-    """
+    """Many small copies made in one way."""
 
     direction: Direction
     way: ManyCopiesWay

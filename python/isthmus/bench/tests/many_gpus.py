@@ -25,7 +25,6 @@ class ManyGpusTest(BenchTest):
     The base of tests of several GPUs.
 
     Attributes:
-        engine: What moves the bytes.
         both_ways: While the same copies run in the opposite direction, in other memory.
     """
 

@@ -25,13 +25,7 @@ def sizes_of(demand: Demand) -> list[int]:
 
 @dataclass(frozen=True, kw_only=True)
 class NumaTest(BenchTest):
-    """
-    Copies with thread and host memory on one CPU node.
-
-    Attributes:
-        direction: The direction of the bytes.
-        host_memory: How the host's buffer is allocated.
-    """
+    """Copies with thread and host memory on one CPU node."""
 
     direction: Direction
     host_memory: Literal["pinned", "pageable"]

@@ -27,13 +27,7 @@ _METRICS = (Metric.TOGETHER, Metric.COPY_ALONE, Metric.COMPUTE_ALONE)
 
 @dataclass(frozen=True, kw_only=True)
 class OverlapTest(GatedTest):
-    """
-    A pipeline of copies and kernels, and its halves alone.
-
-    Attributes:
-        copies: Which copies surround the kernels.
-        varied: What changes from point to point.
-    """
+    """A pipeline of copies and kernels, and its halves alone."""
 
     copies: Literal["h2d", "d2h", "duplex"]
     varied: Literal["chunks", "streams"]

@@ -60,12 +60,7 @@ _MANAGED = frozenset({PagingWay.MANAGED, PagingWay.MANAGED_HINTS, PagingWay.MANA
 
 @dataclass(frozen=True, kw_only=True)
 class PagingTest(BenchTest):
-    """
-    A program, run by each way.
-
-    Attributes:
-        program: The program, with its inputs.
-    """
+    """A program, run by each way."""
 
     program: Program
     loop: str = ""  # its program's run

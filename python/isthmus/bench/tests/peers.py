@@ -69,7 +69,6 @@ class OneGpuTest(ManyGpusTest):
     Copies between one GPU and all others at once; the result is the total.
 
     Attributes:
-        role: Whether the GPUs that copy read or write.
         gathers: Whether the one receives from all others, or all others from the one.
     """
 

@@ -42,13 +42,8 @@ _WORTH_COLD = frozenset({Method.BLOCKING, Method.ASYNC, Method.KERNEL, Method.WI
 @dataclass(frozen=True, kw_only=True)
 class SmallCopyTest(BenchTest):
     """
-    One way to make a small copy.
-
-    It reports every metric; the native module waives those that have no meaning for it.
-
-    Attributes:
-        direction: The direction of the bytes.
-        method: How the copy is made.
+    One way to make a small copy. It reports every metric; the native module waives those that have
+    no meaning for it.
     """
 
     direction: Direction

@@ -23,12 +23,7 @@ _PITCH_ALIGNMENT = 512
 
 @dataclass(frozen=True, kw_only=True)
 class StreamsTest(GatedTest):
-    """
-    One copy in slices, a slice for each stream.
-
-    Attributes:
-        direction: Which way the bytes go.
-    """
+    """One copy in slices, a slice for each stream."""
 
     direction: Direction
     loop: str = "stream_copies"
@@ -46,12 +41,7 @@ class StreamsTest(GatedTest):
 
 @dataclass(frozen=True, kw_only=True)
 class PitchedTest(GatedTest):
-    """
-    One 2-D copy: rows that are contiguous in host memory, and have gaps on the device.
-
-    Attributes:
-        direction: Which way the bytes go.
-    """
+    """One 2-D copy: rows that are contiguous in host memory, and have gaps on the device."""
 
     direction: Direction
     loop: str = "shaped_copies"

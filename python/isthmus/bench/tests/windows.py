@@ -46,12 +46,7 @@ class WindowKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class WindowTest(BenchTest):
-    """
-    One way to use windows, or an alternative to them.
-
-    Attributes:
-        kind: What is measured.
-    """
+    """One way to use windows, or an alternative to them."""
 
     kind: WindowKind
 

@@ -27,12 +27,7 @@ class Picture:
     A figure of the page.
 
     Attributes:
-        id: A word for links to it and for names of files.
-        figure: What it shows.
         wide: Its Vega-Lite for wide pages; None if the other one is for all.
-        narrow: Its Vega-Lite for phones.
-        data: What it draws, as JSON for the page's own program.
-        emulated: Whether its numbers are modelled.
     """
 
     id: str

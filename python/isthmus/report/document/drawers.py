@@ -28,12 +28,8 @@ _COMMAND = (sys.executable, "-P", "-m", __name__)
 @dataclass(frozen=True)
 class Drawers:
     """
-    Draw figures: this process, or others beside it.
-
-    A process that is killed, or that can't be started, loses nothing: its figures are drawn here.
-
-    Attributes:
-        processes: Those that draw instead of this one.
+    Draw figures: this process, or others beside it. A process that is killed, or that can't be
+    started, loses nothing: its figures are drawn here.
     """
 
     processes: Sequence["subprocess.Popen[str]"] = ()

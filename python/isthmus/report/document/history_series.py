@@ -21,8 +21,6 @@ class Subject:
     One figure that is followed.
 
     Attributes:
-        picture: The title of its picture.
-        name: Its own.
         find: Its results in a run, by their size.
     """
 
@@ -37,7 +35,6 @@ class Series:
     A figure of one machine, from run to run.
 
     Attributes:
-        subject: Which.
         name: Its name, with its size, and its machine if there are several.
         results: The runs that have it, in the order of time, each with its result.
         in_last_run: Whether the last run of the machine has it.

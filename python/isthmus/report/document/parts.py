@@ -22,8 +22,6 @@ class Finding:
     One thing that was checked.
 
     Attributes:
-        mark: How it counts.
-        text: What was found, in a sentence.
         advice: What to do, in sentences; none if there is nothing to do.
     """
 
@@ -40,8 +38,6 @@ class Pair:
     Attributes:
         case: What was measured, such as "upload of 1 GiB".
         before: Its number as it usually is, with the unit.
-        after: Its number after the change.
-        factor: How many times better that is.
     """
 
     case: str
@@ -56,9 +52,6 @@ class Gain:
     A change that a program can make.
 
     Attributes:
-        change: What to do, in a few words.
-        how: Where Isthmus or CUDA has it, in a sentence.
-        pairs: What it brings in this run; at least one.
         chapter: The id of the chapter with its numbers.
     """
 
@@ -80,13 +73,9 @@ class Verdict:
 
     Attributes:
         name: The run's, if there are several.
-        mark: How the machine is.
-        headline: The same in a sentence.
         findings: What was checked; the worst first.
-        limits: What limits copies here, in sentences.
         gains: What to change; what brings the most comes first.
         expected: Measured and expected values; None if there are no expected ones.
-        sources: Where the expected values come from.
     """
 
     name: str
@@ -105,8 +94,7 @@ class Figure:
     A picture.
 
     Attributes:
-        title: What it shows.
-        words: The same for readers who can't see it: each line with its last value.
+        words: The picture for readers who can't see it: each line with its last value.
         legend: The number of the colour and the name of each line, the highest at its end first.
         kind: "curves", "points", "history" or "cells": which data it has.
         specification: Vega-Lite without a configuration and without its data.
@@ -127,13 +115,7 @@ class Chapter:
     A part of the report.
 
     Attributes:
-        id: A word for links to it.
-        title: Its heading.
-        sentences: What it shows; one for each run.
         figures: The pictures that answer most questions.
-        more: The other pictures.
-        tables: The numbers behind them.
-        notes: What the numbers mean.
         is_table: Whether the tables are what the chapter shows, and not what lies behind it.
     """
 
@@ -153,13 +135,7 @@ class Document:
     A report.
 
     Attributes:
-        title: Of the page.
         warning: What must be known before any number is read; None if there is nothing.
-        about: The machines and the runs: lines for each run.
-        verdicts: One for each run.
-        chapters: The rest, in order.
-        problems: What was waived or failed, and reasons to doubt the numbers.
-        version: The version that made it.
     """
 
     title: str

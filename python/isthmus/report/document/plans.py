@@ -41,14 +41,9 @@ class Plan:
     What belongs to a chapter.
 
     Attributes:
-        id: As in `Chapter`.
-        title: As in `Chapter`.
-        sentence: What it shows, about one run.
         themes: Its pictures by the names of their themes, each with the titles of the panels that
             are shown at first.
         suites: The suites that it needs; if all their results were waived, the reason is told.
-        tables: Its tables.
-        notes: What the numbers mean.
         of_host: Whether its numbers are measured even if the device is emulated.
     """
 

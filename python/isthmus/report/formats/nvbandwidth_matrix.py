@@ -19,11 +19,7 @@ class Matrix:
     One test.
 
     Attributes:
-        test: Its name.
         cells: The results, by row and column.
-        rows: Numbers of the rows.
-        columns: Numbers of the columns.
-        use_mean: Show means instead of medians.
     """
 
     test: str

@@ -37,8 +37,6 @@ class Look:
 
     Attributes:
         factor: From a result's unit to the axis's.
-        unit: The axis's, in words.
-        ranges: Whether minimum and maximum are drawn.
         colours: The number of the colour of each label that has the same one in other panels;
             others get one that is free.
     """

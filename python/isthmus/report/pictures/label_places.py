@@ -16,8 +16,6 @@ class Scale:
     A vertical axis: values to pixels from the top, and back.
 
     Attributes:
-        low: The value at the bottom.
-        high: The value at the top.
         logarithmic: Whether equal distances are equal ratios.
         height: Pixels.
     """

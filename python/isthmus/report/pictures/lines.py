@@ -45,7 +45,6 @@ class Panel:
     Lines that are drawn over one pair of axes.
 
     Attributes:
-        title: What they have in common; perhaps nothing.
         unit: "B/s" or "s".
         curves: Lines over at least three sizes.
         points: The others.

@@ -35,13 +35,7 @@ _MOST_ROWS = 24
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """
-    What became of drawing a run.
-
-    Attributes:
-        files: The files that were written.
-        missing: A line for each suite without a picture: which, and why.
-    """
+    """What became of drawing a run."""
 
     files: tuple[Path, ...]
     missing: tuple[str, ...]
@@ -53,10 +47,7 @@ class PanelChart:
     One panel of a picture.
 
     Attributes:
-        title: What its lines have in common; perhaps nothing.
-        unit: The axis's, in words.
         factor: From a result's unit to the axis's.
-        lines: What is drawn, in the order of its colours.
         are_curves: Whether these are curves over sizes; if not, each result has a row.
         chart: The drawing, without a configuration.
     """

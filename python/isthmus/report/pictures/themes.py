@@ -110,10 +110,6 @@ class Theme:
     One picture.
 
     Attributes:
-        name: The name of its files.
-        title: In words.
-        panel: Names the panel of a result.
-        label: Names the curve of a result within its panel.
         spread: Whether minimum and maximum are drawn, because they are what is asked.
         reference: The label of the curve to which the others are compared in further panels,
             because they lie close to each other; None for none.

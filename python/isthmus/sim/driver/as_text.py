@@ -27,14 +27,7 @@ _BACK_COSTS = ("back_fault", "back_page", "back_prefetch", "back_prefetch_block"
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """
-    Predictions beside what a run measured.
-
-    Attributes:
-        points: Of managed memory.
-        programs: Of suite paging.
-        left_out: The tests of managed memory that the simulator doesn't predict.
-    """
+    """Predictions beside what a run measured."""
 
     points: Sequence[Compared] = ()
     programs: Sequence[ComparedProgram] = ()

@@ -82,8 +82,6 @@ class Compared:
     A point beside its prediction.
 
     Attributes:
-        point: The point.
-        seconds: Predicted.
         held_back: Whether the fit didn't see it; None if there was no fit.
     """
 
@@ -103,9 +101,6 @@ class Fit:
     A machine whose driver was fitted.
 
     Attributes:
-        machine: With the costs found.
-        compared: Every point beside its prediction.
-        num_rounds: How often all points were simulated.
         programs: The programs that what a kernel takes to fetch a unit was fitted to; maybe none.
     """
 

@@ -60,7 +60,6 @@ class DriverPoint:
     One measured time.
 
     Attributes:
-        access: What was done.
         size_bytes: The bytes that were read; of a page fault those of one page.
         seconds: The median; of a page fault for one page.
     """

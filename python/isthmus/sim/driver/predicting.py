@@ -36,9 +36,8 @@ _BLOCK_BYTES = 2 << 20
 @dataclass(frozen=True, kw_only=True)
 class Prediction:
     """
-    A modelled time, and what the modelled driver did in it.
-
-    All of it is for the point's own unit: of a page fault for one page.
+    A modelled time, and what the modelled driver did in it. All of it is for the point's own unit:
+    of a page fault for one page.
 
     Attributes:
         seconds: The time.

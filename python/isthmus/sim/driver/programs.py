@@ -103,10 +103,7 @@ class ProgramPoint:
     One measured time of a program.
 
     Attributes:
-        program: The program.
-        way: How its data got to the GPU.
         unit_bytes: The unit of a paged array; None without one.
-        seconds: The median.
     """
 
     program: Program
@@ -121,8 +118,6 @@ class ComparedProgram:
     A point beside its prediction.
 
     Attributes:
-        point: The point.
-        seconds: Predicted.
         is_fitted: Whether the program's clock was fitted to it.
     """
 
@@ -206,7 +201,6 @@ class Simulation:
     Simulates one program.
 
     Attributes:
-        recording: Its trace.
         stopped: Set to end simulations that are under way.
     """
 

@@ -76,8 +76,6 @@ class Combination:
     A policy under one answer to each question.
 
     Attributes:
-        policy: Its name.
-        bandwidth: The link's, as typed.
         answers: Question -> answer, for the policy and the programmer's copy.
         mean: The mean of the programs' times, each over that of the programmer's copy.
         geometric_mean: The same.

@@ -27,9 +27,6 @@ class Score:
     One target, judged.
 
     Attributes:
-        target: The paper's result.
-        ours: Our result, as it is shown.
-        verdict: How ours compares with the paper's.
         why: The explanation of a verdict that isn't "matched", or that means nothing.
         beside: Results by other readings, by name.
     """

@@ -61,11 +61,6 @@ class StudyRun:
 
     Attributes:
         study: matrix, unit, fault, ranges or tlb.
-        program: One of PROGRAMS.
-        series: Policy, or variant.
-        bandwidth: The link's, as typed.
-        place: The swept values.
-        point: The run; it has the seed of the program's inputs.
     """
 
     study: str

@@ -59,11 +59,8 @@ class Target:
 
     Attributes:
         name: T1 to T16; with a letter if there are several.
-        quantity: What is measured, in words.
         theirs: The number for the rule: a multiple of the programmer's copy unless the quantity
             says otherwise.
-        said: The paper's words.
-        rule: The condition for a match.
         argument: Why it isn't matched, if that is known beforehand; shown if it isn't.
     """
 

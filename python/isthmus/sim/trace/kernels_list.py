@@ -49,7 +49,6 @@ class KernelsList:
     Attributes:
         kernels: Each with the copies before it.
         after: Copies after the last kernel.
-        left_out: Lines with unknown commands.
         num_lists: The lists in the folder, if a folder was given: one for each CUDA context.
     """
 
