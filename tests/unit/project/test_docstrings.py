@@ -1,14 +1,20 @@
 """`help()` of every public name says what it takes, gives and raises."""
 
+import ast
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import isthmus
+import isthmus.numba
+import isthmus.torch
 from isthmus import pinned
+from isthmus.sim.trace import file, importing
+from isthmus.transfer.event import CopyEvent
 
 pytestmark = pytest.mark.native
 
@@ -94,3 +100,29 @@ def test_a_function_that_says_too_little_is_noticed() -> None:
         "what it returns",
         "which errors it raises",
     ]
+
+
+def with_sections(folder: Path) -> Iterator[str]:
+    """Name the functions whose docstrings have sections: "isthmus.sizes.parse_sizes"."""
+    for path in folder.rglob("*.py"):
+        module = ".".join(path.relative_to(folder.parent).with_suffix("").parts)
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            prefix = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
+            for function in ast.iter_child_nodes(node):
+                if isinstance(function, ast.FunctionDef) and sections(
+                    ast.get_docstring(function) or ""
+                ):
+                    yield f"{module}.{prefix}{function.name}"
+
+
+def test_only_what_users_call_has_sections() -> None:
+    kinds = {getattr(isthmus, name) for name in _CLASSES} | {type(isthmus.advise), CopyEvent}
+    bases = [vars(base) for kind in kinds for base in kind.__mro__]
+    modules = [vars(module) for module in (isthmus.torch, isthmus.numba, file, importing)]
+    members = [member for named in [_FUNCTIONS, *bases, *modules] for member in named.values()]
+    users = {
+        f"{function.__module__}.{function.__qualname__}"
+        for function in (inspect.unwrap(getattr(member, "fget", member)) for member in members)
+        if inspect.isfunction(function)
+    }
+    assert set(with_sections(Path(isthmus.__file__).parent)) - users == set()
