@@ -30,7 +30,7 @@ from isthmus.advice.answer import Advice, advice_on
 from isthmus.advice.asking import profile_here
 from isthmus.advice.question import Buffer, Direction, Question
 from isthmus.advice.ways import Name
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 from isthmus.profile.model import Profile
 from isthmus.profile.store import load_profile, profile_text
 from isthmus.windows.opening import default_windows

@@ -23,10 +23,10 @@ from isthmus.compare.levels import costs_of
 from isthmus.compare.machines import facts_of
 from isthmus.compare.subject import Subject, subject_of
 from isthmus.fleet.measured import Gpu
+from isthmus.ground.sizes import format_size
 from isthmus.run.machine import Machine
 from isthmus.run.model import Result, Run
 from isthmus.run.reading import read_run
-from isthmus.sizes import format_size
 
 LINK = Path(__file__).parents[1] / "link"
 DRIFTS = Path(__file__).parents[1] / "frontdoor" / "h200" / "compare.json"

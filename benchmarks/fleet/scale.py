@@ -29,7 +29,7 @@ from isthmus.fleet.collecting import Collector, Wish
 from isthmus.fleet.nodes import AskedNodes
 from isthmus.fleet.processes import Processes, here, processes
 from isthmus.fleet.task import Task
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 from isthmus.run.store import run_text
 
 _WORKERS = 2

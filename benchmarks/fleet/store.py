@@ -21,7 +21,7 @@ from pathlib import Path
 from scale import subprocess_size
 
 from isthmus.cli.app import main as program
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 from isthmus.query.store import FOLDER, Store
 from isthmus.run.folder import files_of
 

@@ -26,7 +26,7 @@ from typing import Any
 from isthmus.cli.fleet_places import Place
 from isthmus.cli.fleet_sweep import runner_at
 from isthmus.cli.sim_sweep import here
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 from isthmus.sim.paper.grid import grid_points
 from isthmus.sim.points import SweepPoint
 from isthmus.sim.store import Row, SweepStore

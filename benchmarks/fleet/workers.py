@@ -34,7 +34,7 @@ from isthmus.fleet.measured import read_fleet
 from isthmus.fleet.nodes import AskedNodes
 from isthmus.fleet.processes import Processes, here, processes
 from isthmus.fleet.task import Task
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 from isthmus.run.folder import files_of
 
 _WORKERS = 16

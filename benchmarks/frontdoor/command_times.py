@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 
 _RUN = Path(__file__).parents[1] / "link" / "h100" / "run.json"
 _COMMANDS = {

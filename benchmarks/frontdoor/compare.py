@@ -32,7 +32,7 @@ from typing import Any
 
 from isthmus.compare.comparison import TOLERANCE, compare
 from isthmus.compare.judging import FALSE_ALARMS, POWER, Verdict
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 from isthmus.run.model import Run
 from isthmus.run.reading import read_run
 from isthmus.run.result import Result

@@ -30,7 +30,7 @@ from isthmus.compare.comparison import TOLERANCE, compare
 from isthmus.compare.families import Family, any_family_of
 from isthmus.compare.judging import Judgement, Verdict, judge_families
 from isthmus.compare.levels import Levels
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 from isthmus.run.model import Run
 from isthmus.run.reading import read_run
 from isthmus.run.result import Result

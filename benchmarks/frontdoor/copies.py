@@ -28,7 +28,7 @@ from copies_small import bench_ways, small
 from copies_state import state
 from copies_strided import strided
 
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "transfer"))
 from machine import machine_facts

@@ -19,7 +19,7 @@ import numpy as np
 
 import isthmus
 from isthmus import _native
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 from isthmus.transfer.copying import default_transfers
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "transfer"))

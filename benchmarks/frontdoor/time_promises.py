@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 
 _PROMISE = re.compile(r"at most (?P<seconds>[0-9.]+) s")
 

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 import isthmus
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 
 SIZE = 1 << 30
 SHORT = 64 << 10

@@ -35,7 +35,7 @@ import numpy as np
 from others import DOWN, UP, nvidia_library
 
 import isthmus
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 
 sys.path.append(str(Path(__file__).parent.parent / "transfer"))
 from machine import machine_facts

@@ -21,7 +21,7 @@ import numpy as np
 from others import DOWN, UP, Libraries, memcpy_function
 
 import isthmus
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 from isthmus.transfer.copying import default_transfers
 
 KIB, MIB = 1 << 10, 1 << 20

@@ -28,7 +28,7 @@ from typing import Any
 from measure import DIRECTIONS, MIB, PAUSE_S, Row, cpu_of, pairs_at_rest
 from others import Libraries, Pair
 
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 
 sys.path.append(str(Path(__file__).parent.parent / "transfer"))
 from machine import machine_facts

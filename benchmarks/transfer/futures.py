@@ -121,7 +121,7 @@ class Version:
 def main() -> None:
     """Let the versions take turns."""
     # Not at the top: the other version imports this file, too, and may be older.
-    from isthmus.json_text import json_text
+    from isthmus.ground.json_text import json_text
 
     parser = argparse.ArgumentParser()
     parser.add_argument("out", type=Path)

@@ -28,7 +28,7 @@ from contestants import optional
 from machine import machine_facts
 
 import isthmus
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 
 MIB = 1 << 20
 SIZES = (64 << 10, 256 << 10, MIB, 4 * MIB, 16 * MIB, 74 * MIB, 256 * MIB, 1024 * MIB)

@@ -23,7 +23,7 @@ import numpy as np
 
 import isthmus
 from isthmus import _native
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 from isthmus.transfer.copying import default_transfers
 
 SIZE_BYTES = 64

@@ -14,7 +14,7 @@ from pathlib import Path
 from machine import machine_facts
 
 from isthmus import _native
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 from isthmus.profile.plan import FULL
 from isthmus.profile.session import Session
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Unavailable,
         UsageError,
     )
+    from isthmus.ground.sizes import format_size, parse_sizes
     from isthmus.paged.array import PagedArray, PagedStats
     from isthmus.paged.header import paged_header
     from isthmus.profile.model import Profile
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from isthmus.safetensors.saving import save_safetensors
     from isthmus.sim.result import SimulationResult
     from isthmus.sim.running import simulate
-    from isthmus.sizes import format_size, parse_sizes
     from isthmus.torch.loading import load_pt
     from isthmus.transfer.copying import copy, copy_async, explain, stats, trim
     from isthmus.transfer.future import CopyFuture
@@ -137,11 +137,11 @@ _LAZY = {
     "device_name": "isthmus.device_memory",
     "emulated": "isthmus.emulation",
     "explain": "isthmus.transfer.copying",
-    "format_size": "isthmus.sizes",
+    "format_size": "isthmus.ground.sizes",
     "load_pt": "isthmus.torch.loading",
     "load_safetensors": "isthmus.safetensors.loading",
     "paged_header": "isthmus.paged.header",
-    "parse_sizes": "isthmus.sizes",
+    "parse_sizes": "isthmus.ground.sizes",
     "safetensors_metadata": "isthmus.safetensors.loading",
     "save_safetensors": "isthmus.safetensors.saving",
     "simulate": "isthmus.sim.running",
@@ -169,7 +169,7 @@ if not TYPE_CHECKING:
             raise AttributeError(f"module 'isthmus' has no attribute {name!r}")
         value: object = getattr(importlib.import_module(_LAZY[name]), name)
         if name in _RANGED:
-            from isthmus.ranges import annotated
+            from isthmus.ground.ranges import annotated
 
             value = annotated(value, f"isthmus.{name}")  # type: ignore[type-var] # a function
         globals()[name] = value

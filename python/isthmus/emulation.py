@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from isthmus import pinned
 from isthmus.errors import UsageError
-from isthmus.forks import lock_of_process
+from isthmus.ground.forks import lock_of_process
 from isthmus.transfer import copying
 from isthmus.windows import opening
 from isthmus.windows.opening import Windows

@@ -14,7 +14,7 @@ from isthmus import _native
 from isthmus.arrays.ordinals import ordinal_of
 from isthmus.arrays.shapes import MAX_BYTES, dtype_of, lengths_of, require_addressable
 from isthmus.errors import DriverError, UsageError
-from isthmus.forks import lock_of_process
+from isthmus.ground.forks import lock_of_process
 from isthmus.transfer.packing import numpy_module, range_of
 from isthmus.windows.opening import default_windows
 

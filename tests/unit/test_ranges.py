@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from isthmus import ranges
 from isthmus.errors import IsthmusWarning
+from isthmus.ground import ranges
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isthmus.errors import UsageError
-from isthmus.sizes import (
+from isthmus.ground.sizes import (
     approximate_size,
     format_size,
     parse_size,

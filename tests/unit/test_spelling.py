@@ -1,6 +1,6 @@
 import pytest
 
-from isthmus.spelling import cpu_list, cuda_version, listed
+from isthmus.ground.spelling import cpu_list, cuda_version, listed
 
 
 @pytest.mark.parametrize(

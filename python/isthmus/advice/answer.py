@@ -17,7 +17,7 @@ from isthmus.advice.turns import (
 )
 from isthmus.advice.ways import Name, Way, ways_of
 from isthmus.errors import UsageError
-from isthmus.life import Life
+from isthmus.ground.life import Life
 from isthmus.profile.model import Profile
 
 # The sizes of the classic questions begin with a page.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from isthmus.advice.interval import Curve, Interval
 from isthmus.errors import UsageError
-from isthmus.life import Life
+from isthmus.ground.life import Life
 from isthmus.profile.model import MemoryKind, Path, Profile
 
 

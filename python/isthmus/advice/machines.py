@@ -4,9 +4,9 @@ from importlib import resources
 from pathlib import Path
 
 from isthmus.errors import Unavailable, UsageError
+from isthmus.ground.suggest import did_you_mean, shortened
 from isthmus.profile.model import Profile
 from isthmus.profile.store import load_profile
-from isthmus.suggest import did_you_mean, shortened
 
 _FOLDER = resources.files("isthmus.advice") / "machines"
 _SUFFIX = ".json"

@@ -12,8 +12,8 @@ from isthmus.advice.question import MAX_BYTES, MAX_USES, Question
 from isthmus.advice.sentence import time_text
 from isthmus.advice.ways import NotPossible, cheapest_copy, copy_by
 from isthmus.errors import UsageError
+from isthmus.ground.sizes import format_size
 from isthmus.profile.model import Path, Profile
-from isthmus.sizes import format_size
 
 # Break-even sizes are searched in so many steps for each power of two.
 _STEPS = 16

@@ -7,9 +7,9 @@ from operator import index
 from typing import TypeVar
 
 from isthmus.errors import UsageError
-from isthmus.life import Life
-from isthmus.sizes import format_size, parse_size
-from isthmus.suggest import did_you_mean, shortened
+from isthmus.ground.life import Life
+from isthmus.ground.sizes import format_size, parse_size
+from isthmus.ground.suggest import did_you_mean, shortened
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
 _RESULT_BYTES = 4

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from isthmus.advice.question import Buffer, Direction, Question
 from isthmus.advice.ways import Name, Way
+from isthmus.ground.sizes import approximate_size, format_size
 from isthmus.profile.model import Path
-from isthmus.sizes import approximate_size, format_size
 
 _DIRECTIONS = {
     Direction.TO_DEVICE: "to the device",

@@ -7,10 +7,10 @@ from enum import StrEnum
 from isthmus.advice.interval import NOTHING, Interval, total
 from isthmus.advice.machine import MachineCosts
 from isthmus.advice.question import MAX_BYTES, Buffer, Direction, Question
-from isthmus.life import Life
+from isthmus.ground.life import Life
+from isthmus.ground.sizes import format_size
 from isthmus.profile.model import MemoryKind, Path
 from isthmus.profile.plan import MARGINS, cheapest
-from isthmus.sizes import format_size
 
 
 class Name(StrEnum):

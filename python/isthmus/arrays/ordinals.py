@@ -7,7 +7,7 @@ from typing import Any
 from isthmus import _native
 from isthmus.arrays.loaded import loaded_type
 from isthmus.errors import UsageError
-from isthmus.spelling import counted
+from isthmus.ground.spelling import counted
 
 _DEVICE_NAME = re.compile(r"cuda(?::([0-9]{1,5}))?")
 

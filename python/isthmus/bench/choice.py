@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from isthmus.errors import DriverError, NoDevice, Unavailable, UsageError
+from isthmus.ground.suggest import shortened
 from isthmus.machine.absence import means_no_gpu
-from isthmus.suggest import shortened
 
 EMULATED = "emulated"
 _FORMS = "0, GPU-<uuid>, 0000:01:00.0, emulated or emulated:PROFILE"

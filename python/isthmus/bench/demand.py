@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from isthmus.sizes import approximate_size
+from isthmus.ground.sizes import approximate_size
 
 # Larger amounts of managed memory have crashed whole machines, and no driver frees them quickly.
 MAX_MANAGED_BYTES = 512 << 20

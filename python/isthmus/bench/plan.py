@@ -10,7 +10,7 @@ from isthmus.bench.tests.bench_test import PLAIN, BenchTest, Suite, Variation
 from isthmus.bench.tests.copies import SWEEP
 from isthmus.bench.tests.windows import LARGEST_BYTES
 from isthmus.errors import UsageError
-from isthmus.sizes import approximate_size, format_size
+from isthmus.ground.sizes import approximate_size, format_size
 
 _MIB = 1 << 20
 # More memory than any machine has.

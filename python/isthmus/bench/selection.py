@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 
 from isthmus.bench.tests.catalogue import BY_NAME, TESTS, BenchTest, Suite
 from isthmus.errors import UsageError
-from isthmus.suggest import did_you_mean, shortened
+from isthmus.ground.suggest import did_you_mean, shortened
 
 _SEE_LIST = "`isthmus bench --list` shows all"
 _PATTERN = frozenset("*?[]")

@@ -196,7 +196,7 @@ def offload(
     del debug  # its callback has stored it
     from isthmus.advice.as_data import offload_data
     from isthmus.advice.offload import Computation, offload_advice
-    from isthmus.json_text import json_text
+    from isthmus.ground.json_text import json_text
     from isthmus.report.answers.offload import offload_as_text
 
     _require_text_or_json(output_format)
@@ -225,7 +225,7 @@ def _require_text_or_json(output_format: Format) -> None:
 
 def _sizes(typed: str | None) -> list[int]:
     """Read nothing, a size, or the two ends of a range."""
-    from isthmus.sizes import parse_sizes
+    from isthmus.ground.sizes import parse_sizes
 
     if typed is None:
         return []
@@ -236,7 +236,7 @@ def _sizes(typed: str | None) -> list[int]:
 
 
 def _size_or_zero(typed: str) -> int:
-    from isthmus.sizes import parse_size
+    from isthmus.ground.sizes import parse_size
 
     return 0 if typed.strip() == "0" else parse_size(typed)
 
@@ -276,7 +276,7 @@ def _print_classic(
 ) -> None:
     from isthmus.advice.answer import classic_answers
     from isthmus.advice.as_data import classic_data
-    from isthmus.json_text import json_text
+    from isthmus.ground.json_text import json_text
     from isthmus.report.answers.advice import classic_as_text
 
     both, reduced = classic_answers(profile, uses=question.uses, cores=question.cores)
@@ -293,7 +293,7 @@ def _print_answer(
 
     from isthmus.advice.answer import advice_on
     from isthmus.advice.as_data import advice_data
-    from isthmus.json_text import json_text
+    from isthmus.ground.json_text import json_text
     from isthmus.report.answers.advice import advice_as_text, range_as_text
 
     ends = (sizes[0], sizes[-1]) if len(sizes) > 1 else None

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from isthmus.errors import UsageError
+from isthmus.ground.sizes import parse_sizes
+from isthmus.ground.suggest import shortened
 from isthmus.report.format import RunFormat, TableLayout
 from isthmus.report.formats.as_gdrcopy import GDRCOPY_TESTS
 from isthmus.report.formats.nvbandwidth_tests import DEFAULT_BUFFER_MIB, NVBANDWIDTH_TESTS
-from isthmus.sizes import parse_sizes
-from isthmus.suggest import shortened
 
 if TYPE_CHECKING:
     from isthmus.bench.tests.catalogue import BenchTest

@@ -42,8 +42,8 @@ from isthmus.cli.options import (
 )
 from isthmus.cli.state import DebugOption, state_of
 from isthmus.errors import Error
+from isthmus.ground.sizes import parse_size
 from isthmus.report.format import RunFormat, TableLayout
-from isthmus.sizes import parse_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

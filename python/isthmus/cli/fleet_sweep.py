@@ -23,7 +23,7 @@ from isthmus.cli.stderr import say
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
 from isthmus.errors import UsageError
-from isthmus.spelling import counted
+from isthmus.ground.spelling import counted
 
 if TYPE_CHECKING:
     from isthmus.sim.store import Row

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from isthmus.bench.tests.catalogue import METRIC_MEANING, BenchTest
-from isthmus.csv_text import csv_text
-from isthmus.json_text import json_text
+from isthmus.ground.csv_text import csv_text
+from isthmus.ground.json_text import json_text
 from isthmus.report.fitting import PAGE_WIDTH, table_lines
 from isthmus.report.format import RunFormat
 from isthmus.report.formats.nvbandwidth_tests import listing_text

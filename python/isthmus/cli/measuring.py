@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isthmus.cli import STARTED_S
-from isthmus.spelling import counted
+from isthmus.ground.spelling import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import STDOUT, print_data
 from isthmus.errors import UsageError
-from isthmus.sizes import approximate_size
+from isthmus.ground.sizes import approximate_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,11 +13,11 @@ from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of, draws_characters
 from isthmus.errors import Error, Unavailable, UsageError
+from isthmus.ground.spelling import counted
 from isthmus.report.format import Format
 from isthmus.reproduce.as_markdown import document, page_markdown, preformatted
 from isthmus.reproduce.catalogue import EXPERIMENTS, Experiment
 from isthmus.reproduce.side_by_side import page_of
-from isthmus.spelling import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,8 +14,8 @@ from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
 from isthmus.errors import Error, UsageError
+from isthmus.ground.spelling import counted
 from isthmus.report.format import Format
-from isthmus.spelling import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -61,7 +61,7 @@ def wish_of(
         WriteError: The folder of pictures can't be created.
     """
     from isthmus.cli.asked import checked_budget
-    from isthmus.sizes import parse_sizes
+    from isthmus.ground.sizes import parse_sizes
 
     measuring = {
         "--quick": quick,

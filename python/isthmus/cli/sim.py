@@ -20,9 +20,9 @@ from isthmus.cli.state import DebugOption
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
 from isthmus.errors import UsageError
+from isthmus.ground.spelling import counted
 from isthmus.report.fitting import PAGE_WIDTH
 from isthmus.report.format import Format, format_of_file
-from isthmus.spelling import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ from isthmus.cli.failure import ExitCode, Stopped
 from isthmus.cli.sim_options import MachineOption, SeedOption, SettingsOption
 from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say, say_lines
-from isthmus.spelling import counted
+from isthmus.ground.spelling import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

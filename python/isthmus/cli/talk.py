@@ -9,10 +9,10 @@ from isthmus.bench.plan import Point
 from isthmus.bench.runner import Observer
 from isthmus.cli.stderr import say
 from isthmus.cli.terminal import is_terminal
+from isthmus.ground.spelling import counted
 from isthmus.report.numbers import gigabytes_per_second, microseconds
 from isthmus.report.quantities import quantity
 from isthmus.run.result import Result, Status
-from isthmus.spelling import counted
 
 # Of a run with more points, not each has a line.
 _FEW_POINTS = 30

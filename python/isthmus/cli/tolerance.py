@@ -4,7 +4,7 @@ import re
 
 from isthmus.compare.comparison import DEFAULT_TOLERANCE
 from isthmus.errors import UsageError
-from isthmus.suggest import shortened
+from isthmus.ground.suggest import shortened
 
 _FORM = re.compile(r"(?P<number>[0-9]{1,6}(?:\.[0-9]{1,6})?)\s*(?P<percent>%?)")
 

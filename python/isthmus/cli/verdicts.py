@@ -14,8 +14,8 @@ from isthmus.compare.judging import Verdict
 from isthmus.compare.machines import identity_of
 from isthmus.errors import UsageError
 from isthmus.files.folder import make_folder
+from isthmus.ground.spelling import counted
 from isthmus.run.reading import read_run
-from isthmus.spelling import counted
 
 if TYPE_CHECKING:
     from isthmus.expected.values import GpuValues

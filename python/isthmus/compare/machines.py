@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from isthmus.ground.sizes import approximate_size
 from isthmus.run.machine import Link, Machine
 from isthmus.run.model import Run
-from isthmus.sizes import approximate_size
 
 _UNKNOWN = "unknown"
 

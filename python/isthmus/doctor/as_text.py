@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Sequence
 
 from isthmus.doctor.check import Check, Diagnosis, Status
-from isthmus.spelling import counted
+from isthmus.ground.spelling import counted
 
 _PAGE_WIDTH = 120
 # Text that is pasted into a shell stays on one line.

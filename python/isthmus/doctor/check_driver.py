@@ -2,7 +2,7 @@
 
 from isthmus.doctor.check import Check, Status, judged
 from isthmus.doctor.facts import Driver, DriverFailure, NvidiaHardware
-from isthmus.spelling import counted, cuda_version
+from isthmus.ground.spelling import counted, cuda_version
 
 _INSTALL = "install an NVIDIA driver for CUDA 12.2 or later (535 or newer)"
 _IN_CONTAINER = (

@@ -2,8 +2,8 @@
 
 from isthmus.doctor.check import Check, Status, judged
 from isthmus.doctor.facts import Gpu
-from isthmus.sizes import approximate_size
-from isthmus.spelling import cpu_list
+from isthmus.ground.sizes import approximate_size
+from isthmus.ground.spelling import cpu_list
 
 # The oldest architecture that the kernels are compiled for in the tests.
 _OLDEST_CAPABILITY = (7, 5)

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from isthmus.doctor.check import Check, Status, judged
 from isthmus.doctor.facts import Gpu, Health, Peers
-from isthmus.spelling import counted
+from isthmus.ground.spelling import counted
 
 _ERROR_FACTS = ("xids", "ecc", "new_uncorrected", "uncorrected", "remapped_rows")
 _MOST_PAIRS = 4

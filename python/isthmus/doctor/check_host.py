@@ -4,8 +4,8 @@ from dataclasses import asdict
 
 from isthmus.doctor.check import Check, judged
 from isthmus.doctor.facts import Host
-from isthmus.sizes import approximate_size
-from isthmus.spelling import cpu_list
+from isthmus.ground.sizes import approximate_size
+from isthmus.ground.spelling import cpu_list
 
 # Reading a clock without a system call takes some 20 to 50 ns, with one ten times as long. The
 # smallest thing measured is a call of a few microseconds, so the longer time would be visible.

@@ -4,9 +4,9 @@ from isthmus.doctor.check import Check, Status, judged
 from isthmus.doctor.check_link_errors import judge_link_errors, link_error_facts
 from isthmus.doctor.facts import Gpu
 from isthmus.expected.values import link_values
+from isthmus.ground.sizes import approximate_size
 from isthmus.machine.link_errors import LinkErrorCounts
 from isthmus.run.machine import Link
-from isthmus.sizes import approximate_size
 
 # Of FLITs, which no expected value knows. Source: PCI Express Base Specification 6.0, section 4.2.
 _GENERATION_6 = {6: 64e9 / 8 * 236 / 256}

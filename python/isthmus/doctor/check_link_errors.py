@@ -6,8 +6,8 @@ from pydantic import JsonValue
 
 from isthmus.doctor.check import Status
 from isthmus.doctor.facts import Gpu
+from isthmus.ground.spelling import counted
 from isthmus.run.machine import LinkErrors
-from isthmus.spelling import counted
 
 _WHAT_TO_DO = (
     "reseat the card and its riser or cable, try another slot, check retimers, or set the slot "

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from isthmus.doctor.check import Check, Status, judged
 from isthmus.doctor.facts import Driver, Gpu, Nvrtc
-from isthmus.spelling import cuda_major, cuda_version
+from isthmus.ground.spelling import cuda_major, cuda_version
 
 _WITHOUT_NVRTC = "contents are verified on the host, and the latency `visible` is waived"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from isthmus.doctor.check import Check, Status, judged
 from isthmus.doctor.facts import WindowBackend, WindowFacts
-from isthmus.sizes import approximate_size
+from isthmus.ground.sizes import approximate_size
 
 _OFF = "off"
 _OPEN_THE_DEVICE = "chmod a+rw /dev/gdrdrv (as root), or pass the device into the container"

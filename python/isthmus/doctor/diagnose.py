@@ -36,7 +36,7 @@ from isthmus.doctor.read_profile import read_profile
 from isthmus.doctor.read_windows import read_windows
 from isthmus.doctor.sources import Sources
 from isthmus.errors import Error
-from isthmus.spelling import cuda_major
+from isthmus.ground.spelling import cuda_major
 
 _EMULATED = "emulated"
 

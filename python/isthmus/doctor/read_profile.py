@@ -6,8 +6,8 @@ from isthmus.doctor.facts import ProfileFacts
 from isthmus.doctor.read_driver import OpenDriver
 from isthmus.doctor.sources import Sources
 from isthmus.errors import Error
+from isthmus.ground.suggest import one_line
 from isthmus.profile.store import age_text, load_profile
-from isthmus.suggest import one_line
 
 
 def read_profile(sources: Sources, driver: OpenDriver, ordinal: int) -> ProfileFacts:

@@ -17,8 +17,8 @@ from isthmus.fleet.measured import Fleet, Gpu
 from isthmus.fleet.places import NOUNS
 from isthmus.fleet.settling import places_of, way_of, with_common_gpu
 from isthmus.fleet.standing import AGAINST_ALONE, FEWEST, Standing, standings
-from isthmus.spelling import counted
-from isthmus.suggest import one_line
+from isthmus.ground.spelling import counted
+from isthmus.ground.suggest import one_line
 
 _MOST_FAMILIES = 3
 # Of the expected rate of a link: less isn't reached by any healthy one.

@@ -23,14 +23,14 @@ from isthmus.fleet.asking import words_of
 from isthmus.fleet.attempt import Attempt, Outcome
 from isthmus.fleet.clocks import TIME_OF_DAY, difference
 from isthmus.fleet.task import Answer, Answers, Task
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
+from isthmus.ground.suggest import one_line
 from isthmus.run.folder import FileKind
 from isthmus.run.garbage import rare_collection
 from isthmus.run.model import Run
 from isthmus.run.reading import parse_run
 from isthmus.run.record import first_fault
 from isthmus.run.store import FINISHED, stem_of
-from isthmus.suggest import one_line
 
 GRACE_S = 30.0
 """A worker that hasn't answered so long after its timeout has lost its task."""

@@ -8,7 +8,7 @@ import isthmus
 from isthmus.errors import UsageError
 from isthmus.fleet.asking import Asking, words_of
 from isthmus.fleet.task import Introduction
-from isthmus.suggest import one_line
+from isthmus.ground.suggest import one_line
 
 
 def introductions(asking: Asking, addresses: Sequence[str]) -> dict[str, Introduction]:

@@ -23,13 +23,13 @@ from isthmus.expected.values import GpuValues, Value
 from isthmus.files.regular import read_regular
 from isthmus.fleet.attempt import Attempt, read_attempt
 from isthmus.fleet.places import Place, bare, family_at, place_of
+from isthmus.ground.spelling import counted
 from isthmus.run.folder import FileKind, NodeFile, Unreadable, read_runs
 from isthmus.run.garbage import rare_collection
 from isthmus.run.machine import Machine
 from isthmus.run.model import Run
 from isthmus.run.record import first_fault
 from isthmus.run.result import Result, Status
-from isthmus.spelling import counted
 
 _MAX_BYTES = 16 << 20
 # exp() of more overflows.

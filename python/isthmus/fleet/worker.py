@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import isthmus
 from isthmus.fleet.attempt import Outcome
 from isthmus.fleet.task import Answer, Answers, Introduction, Task
-from isthmus.suggest import MOST_SAID, shortened
+from isthmus.ground.suggest import MOST_SAID, shortened
 
 _DOCTOR_TIMEOUT_S = 120.0
 _NO_DEVICE = 4

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from isthmus.ground.spelling import cuda_version
 from isthmus.machine.host import read_host
 from isthmus.machine.link import LinkFacts
 from isthmus.machine.placement import Placement
 from isthmus.machine.software import read_software
 from isthmus.run.machine import Device, Driver, Machine
-from isthmus.spelling import cuda_version
 
 if TYPE_CHECKING:
     from isthmus import _native

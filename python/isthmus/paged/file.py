@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from isthmus import _native, pinned
 from isthmus.errors import OutOfDeviceMemory, Unavailable, UsageError
 from isthmus.files.failure import writing
-from isthmus.sizes import format_size
+from isthmus.ground.sizes import format_size
 from isthmus.transfer.packing import numpy_module
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import SupportsIndex
 
 from isthmus.errors import UsageError
-from isthmus.sizes import parse_size
+from isthmus.ground.sizes import parse_size
 
 Ranges = Iterable[tuple[SupportsIndex, SupportsIndex]]
 

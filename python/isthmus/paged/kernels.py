@@ -3,8 +3,8 @@
 from weakref import WeakKeyDictionary
 
 from isthmus import _native
-from isthmus.nvrtc import find_nvrtc
-from isthmus.spelling import cuda_major
+from isthmus.ground.nvrtc import find_nvrtc
+from isthmus.ground.spelling import cuda_major
 from isthmus.windows.opening import Windows
 
 _kernels: "WeakKeyDictionary[Windows, dict[int, _native.Kernels]]" = WeakKeyDictionary()

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from isthmus.errors import UsageError
+from isthmus.ground.sizes import format_size, parse_size
 from isthmus.paged.file import MappedFile, is_mapped, require_no_file
-from isthmus.sizes import format_size, parse_size
 from isthmus.transfer.packing import numpy_module
 
 if TYPE_CHECKING:

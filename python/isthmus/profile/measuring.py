@@ -9,6 +9,7 @@ from importlib.metadata import version
 from operator import itemgetter
 from typing import TYPE_CHECKING, Protocol
 
+from isthmus.ground.sizes import format_size
 from isthmus.profile.costs import lower_of
 from isthmus.profile.machine_identity import machine_of
 from isthmus.profile.memory import Lives, MemoryFound, measure_memory
@@ -38,7 +39,6 @@ from isthmus.profile.plan import (
     group_of,
     refinements,
 )
-from isthmus.sizes import format_size
 
 if TYPE_CHECKING:
     from isthmus import _native

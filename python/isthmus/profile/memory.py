@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from isthmus.ground.sizes import format_size
 from isthmus.profile.model import (
     CostPoint,
     MemoryCost,
@@ -13,7 +14,6 @@ from isthmus.profile.model import (
     Path,
     Timing,
 )
-from isthmus.sizes import format_size
 
 # The part of a profile's time that memory may take.
 _MAX_SHARE = 0.2

@@ -3,10 +3,10 @@
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
+from isthmus.ground.sizes import format_size
 from isthmus.profile.lives import timing_of
 from isthmus.profile.model import CostPoint, Path, Way
 from isthmus.profile.plan import FIRST_COPIES, GROUPS, HOPELESS, Effort, Group
-from isthmus.sizes import format_size
 
 TimesAfterPause = Callable[[Sequence[Way], int, Effort], Mapping[Way, Sequence[float]]]
 """Measures copies of one size by several paths of one group, each after a pause, in turns."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal, NamedTuple, get_args
 
+from isthmus.ground.sizes import powers_of_two
 from isthmus.profile.model import CostPoint, Path, Way
-from isthmus.sizes import powers_of_two
 
 Direction = Literal["h2d", "d2h"]
 HostMemory = Literal["pageable", "pinned"]

@@ -1,9 +1,9 @@
 """Says whether a profile reaches far enough to choose paths by it."""
 
 from isthmus.errors import Unavailable
+from isthmus.ground.sizes import format_size
 from isthmus.profile.model import Path, Profile
 from isthmus.profile.plan import GROUPS, Effort, Group
-from isthmus.sizes import format_size
 
 
 def require_reach(profile: Profile, effort: Effort) -> None:

@@ -11,10 +11,10 @@ from isthmus.errors import Unavailable, UsageError
 from isthmus.files.folder import make_folder
 from isthmus.files.regular import read_regular
 from isthmus.files.whole import write_whole
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
+from isthmus.ground.spelling import counted
 from isthmus.profile.model import Profile
 from isthmus.run.record import first_fault
-from isthmus.spelling import counted
 
 if TYPE_CHECKING:
     from isthmus import _native

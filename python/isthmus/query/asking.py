@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from isthmus.errors import UsageError
-from isthmus.extras import packages_for
+from isthmus.ground.extras import packages_for
 from isthmus.query.columns import VIEWS
 
 if TYPE_CHECKING:

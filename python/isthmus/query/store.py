@@ -17,10 +17,10 @@ from isthmus.errors import UsageError, WriteError
 from isthmus.files.folder import make_folder
 from isthmus.files.regular import read_regular
 from isthmus.files.whole import remove_file, whole_file
+from isthmus.ground.suggest import one_line
 from isthmus.query.tables import Key, joined, keys_of, rows_of, stored_schema, table_of, views_of
 from isthmus.run.folder import FileKind, NodeFile, Unreadable, read_runs
 from isthmus.run.garbage import rare_collection
-from isthmus.suggest import one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa

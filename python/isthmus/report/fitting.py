@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from isthmus.ground.suggest import one_line
 from isthmus.report.page import Table
-from isthmus.suggest import one_line
 
 PAGE_WIDTH = 120
 """The width of text in files and pipes, in characters."""

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from isthmus.ground.sizes import approximate_size
+from isthmus.ground.spelling import counted, cpu_list
 from isthmus.report.page import Table
 from isthmus.run.machine import Link, Machine
 from isthmus.run.model import Run
-from isthmus.sizes import approximate_size
-from isthmus.spelling import counted, cpu_list
 
 WHOSE_TIME = (
     "what crosses the link, launches and pinning take modelled time, all else this CPU's own"

@@ -1,7 +1,7 @@
 """A result's number with its unit, for tables that mix units."""
 
+from isthmus.ground.sizes import approximate_size
 from isthmus.report.numbers import four_digit_microseconds, gigabytes_per_second
-from isthmus.sizes import approximate_size
 
 _BYTES_PER_GB = 1e9
 _TIMES = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from isthmus.life import Life
+from isthmus.ground.life import Life
 from isthmus.run.derived_result import Spread, derived_result, no_derived_result
 from isthmus.run.result import Result, Status
 

@@ -1,7 +1,7 @@
 """What a run knows about the machine it ran on. `null` means: not known here."""
 
+from isthmus.ground.spelling import counted
 from isthmus.run.record import Integer, Name, Record, SmallNumber
-from isthmus.spelling import counted
 
 
 class Device(Record):

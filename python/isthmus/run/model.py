@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime
 
+from isthmus.ground.suggest import writable
 from isthmus.run.machine import Machine
 from isthmus.run.record import Name, PositiveInteger, Record
 from isthmus.run.result import Result, Status
-from isthmus.suggest import writable
 
 __all__ = ["Identity", "Options", "Result", "Run", "Status"]
 

@@ -9,12 +9,12 @@ from pydantic_core import from_json
 
 from isthmus.errors import UsageError
 from isthmus.files.regular import read_regular, refuse_shortage
+from isthmus.ground.suggest import shortened
 from isthmus.run.break_even import with_both_lives
 from isthmus.run.model import Run
 from isthmus.run.record import first_fault
 from isthmus.run.store import FINISHED, UNFINISHED, runs_folder
 from isthmus.run.unfinished import unfinished_run
-from isthmus.suggest import shortened
 
 SCHEMA_VERSION = 1
 LAST = "last"

@@ -9,7 +9,7 @@ from isthmus.errors import WriteError
 from isthmus.files.failure import writing
 from isthmus.files.folder import make_folder, try_folder
 from isthmus.files.whole import write_whole
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 from isthmus.run.model import Run
 
 FINISHED = ".json"

@@ -16,11 +16,11 @@ from pydantic import AwareDatetime, ConfigDict, ValidationError
 from isthmus.errors import UsageError
 from isthmus.files.folder import make_folder
 from isthmus.files.journal import Journal
+from isthmus.ground.suggest import one_line
 from isthmus.run.model import Run
 from isthmus.run.record import PositiveInteger, Record, first_fault
 from isthmus.run.result import Result
 from isthmus.run.store import UNFINISHED, stem_of
-from isthmus.suggest import one_line
 
 PartT = TypeVar("PartT", bound=Record)
 _VERSION = 1

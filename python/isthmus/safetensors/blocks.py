@@ -5,7 +5,7 @@ from pathlib import Path
 
 from isthmus import _native
 from isthmus.errors import DriverError, UsageError
-from isthmus.ranges import part
+from isthmus.ground.ranges import part
 from isthmus.safetensors.frameworks import Block
 from isthmus.safetensors.layout import Stretch
 from isthmus.transfer.transfers import Transfers

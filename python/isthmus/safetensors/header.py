@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from isthmus.errors import UsageError
+from isthmus.ground.suggest import shortened
 from isthmus.safetensors.mistaken import LONGEST_SIGN, refuse_other_formats
 from isthmus.safetensors.types import ITEM_BITS
-from isthmus.suggest import shortened
 
 LENGTH_BYTES = 8
 MAX_HEADER_BYTES = 100_000_000

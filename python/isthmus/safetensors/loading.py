@@ -10,12 +10,12 @@ from isthmus.arrays.ordinals import ordinal_of
 from isthmus.arrays.streams import stream_handle
 from isthmus.errors import UsageError
 from isthmus.files.regular import AnyPath, open_regular, path_of
+from isthmus.ground.suggest import one_line, shortened
 from isthmus.safetensors.blocks import fill
 from isthmus.safetensors.frameworks import framework_of
 from isthmus.safetensors.header import Header, read_header
 from isthmus.safetensors.layout import lay_out
 from isthmus.safetensors.shards import files_of
-from isthmus.suggest import one_line, shortened
 from isthmus.transfer.copying import default_transfers
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import Any
 from isthmus import _native
 from isthmus.arrays.array import Array
 from isthmus.errors import UsageError
+from isthmus.ground.suggest import shortened
 from isthmus.safetensors.header import LENGTH_BYTES, MAX_DIMENSIONS, MAX_HEADER_BYTES
 from isthmus.safetensors.packing import packed, typed
 from isthmus.safetensors.types import ITEM_BITS, TYPES_OF_ITEMS
-from isthmus.suggest import shortened
 
 # The data begins at a whole page of the file: then it can be read and written past the page cache.
 _DATA_ALIGNMENT_BYTES = 4096

@@ -10,8 +10,8 @@ from isthmus.errors import DriverError, UsageError
 from isthmus.files.failure import writing
 from isthmus.files.regular import AnyPath, path_of
 from isthmus.files.whole import WholeFile, whole_file
+from isthmus.ground.ranges import part
 from isthmus.pinned import pool_of
-from isthmus.ranges import part
 from isthmus.safetensors.saved import SavedTensor, header_of, saved_tensors
 from isthmus.windows.opening import Windows, default_windows
 

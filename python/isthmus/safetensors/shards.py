@@ -8,8 +8,8 @@ from pathlib import Path
 
 from isthmus.errors import UsageError
 from isthmus.files.regular import AnyPath, path_of, read_regular
+from isthmus.ground.suggest import shortened
 from isthmus.safetensors.mistaken import refuse_other_formats
-from isthmus.suggest import shortened
 
 # As for a file's header.
 _MAX_INDEX_BYTES = 100_000_000

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import isthmus
 from isthmus.errors import UsageError
+from isthmus.ground.suggest import shortened
 from isthmus.sim.axes import MACHINE, POLICY, SEED, WORKLOAD
 from isthmus.sim.machine_files import load_machine
 from isthmus.sim.policy import default_policy
 from isthmus.sim.quantities import SEED_NUMBER
 from isthmus.sim.running import check_setup
 from isthmus.sim.settings import Setup, with_settings
-from isthmus.suggest import shortened
 
 _KEY_DIGITS = 16
 

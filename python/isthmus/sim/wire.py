@@ -13,6 +13,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 import isthmus
 from isthmus.errors import Error, UsageError
+from isthmus.ground.suggest import one_line
 from isthmus.run.record import Integer, Record, first_fault
 from isthmus.sim.library import Library
 from isthmus.sim.points import SweepPoint, key_of
@@ -20,7 +21,6 @@ from isthmus.sim.quantities import STORED
 from isthmus.sim.running import is_workload
 from isthmus.sim.settings import Setup
 from isthmus.sim.store import Row
-from isthmus.suggest import one_line
 
 _Number = Annotated[Integer, Field(strict=True)] | Annotated[float, Field(strict=True)]
 _TEXTS = TypeAdapter(list[str])

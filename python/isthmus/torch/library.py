@@ -5,7 +5,7 @@ import importlib
 from typing import Any
 
 from isthmus.errors import Unavailable, UsageError
-from isthmus.spelling import counted
+from isthmus.ground.spelling import counted
 
 
 def torch_module() -> Any:  # noqa: ANN401 - a module that need not be installed

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from isthmus.arrays.streams import stream_handle
 from isthmus.errors import Error, UsageError
 from isthmus.files.regular import AnyPath, open_regular, path_of
+from isthmus.ground.suggest import shortened
 from isthmus.safetensors.blocks import fill
 from isthmus.safetensors.frameworks import Block
 from isthmus.safetensors.layout import Stretch
 from isthmus.safetensors.mistaken import LONGEST_SIGN, refuse_other_formats
-from isthmus.suggest import shortened
 from isthmus.torch.bounds import require_bounded
 from isthmus.torch.library import device_of, torch_module
 from isthmus.transfer.copying import default_transfers

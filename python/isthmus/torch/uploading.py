@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from isthmus.errors import UsageError
-from isthmus.ranges import part
+from isthmus.ground.ranges import part
 from isthmus.torch.ahead import END, Ahead, Failure, NothingYet
 from isthmus.torch.freeing import UsedTensors, export
 from isthmus.torch.library import torch_module

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, overload
 
 from isthmus import _native
-from isthmus.forks import lock_of_process
+from isthmus.ground.forks import lock_of_process
 from isthmus.transfer.casting import NO_CASTING, Casting, require_casting
 from isthmus.transfer.future import CopyFuture
 from isthmus.transfer.plan import CopyPlan, ManyPlan

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from isthmus import _native
 from isthmus.errors import Error, UsageError
-from isthmus.forks import lock_of_process
+from isthmus.ground.forks import lock_of_process
 from isthmus.transfer.event import CopyEvent
 
 # How long the interpreter's exit waits for copies: longer than any takes, but a stream may wait for

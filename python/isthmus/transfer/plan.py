@@ -4,8 +4,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from isthmus import _native
-from isthmus.sizes import approximate_size, format_size
-from isthmus.spelling import counted
+from isthmus.ground.sizes import approximate_size, format_size
+from isthmus.ground.spelling import counted
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,8 @@ from isthmus import _native
 from isthmus.arrays.array import Array
 from isthmus.arrays.versions import noting_write
 from isthmus.errors import Error, UsageError
-from isthmus.nvrtc import find_nvrtc
-from isthmus.spelling import cuda_major
+from isthmus.ground.nvrtc import find_nvrtc
+from isthmus.ground.spelling import cuda_major
 from isthmus.transfer.batch import UnlikePairs, explain_batch, work_of
 from isthmus.transfer.casting import NO_CASTING, Casting, require_casting
 from isthmus.transfer.future import CopyFuture

@@ -8,7 +8,7 @@ from isthmus.arrays.ordinals import ordinal_of
 from isthmus.arrays.pending_work import PendingWork
 from isthmus.arrays.reading import Asked
 from isthmus.errors import IsthmusWarning, UsageError
-from isthmus.forks import lock_of_process
+from isthmus.ground.forks import lock_of_process
 from isthmus.windows.recognition import device_bytes_of
 
 if TYPE_CHECKING:

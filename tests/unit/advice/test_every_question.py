@@ -12,7 +12,7 @@ from isthmus.advice.machines import machine_names, machine_profile
 from isthmus.advice.question import Buffer, Direction, Question
 from isthmus.advice.turns import Range
 from isthmus.advice.ways import Name, Way, ways_of
-from isthmus.life import Life
+from isthmus.ground.life import Life
 from isthmus.profile.model import MemoryKind, Profile
 from isthmus.report.answers.advice import advice_as_text
 from isthmus.reproduce.publication import read_publication

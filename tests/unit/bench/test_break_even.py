@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from isthmus.bench.derived.allocation_fit import allocation_fits
-from isthmus.life import Life
+from isthmus.ground.life import Life
 from isthmus.run.break_even import break_evens, pinned_gains, with_both_lives
 from isthmus.run.derived_result import NOT_MEASURED
 from isthmus.run.result import Result, Status

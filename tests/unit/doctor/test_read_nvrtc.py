@@ -6,7 +6,7 @@ from typing import Protocol
 import pytest
 
 from isthmus.doctor.read_nvrtc import read_nvrtc
-from isthmus.nvrtc import find_nvrtc
+from isthmus.ground.nvrtc import find_nvrtc
 
 
 class DescribedBy:

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 from isthmus import _native
+from isthmus.ground.nvrtc import find_nvrtc
 from isthmus.machine.host import cpu_model, read_host
 from isthmus.machine.placement import bind_near_device, stray_pages_note
 from isthmus.machine.software import read_software
-from isthmus.nvrtc import find_nvrtc
 
 
 def test_the_cpu_s_name_is_read_from_the_kernel(tmp_path: Path) -> None:

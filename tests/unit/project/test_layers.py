@@ -94,7 +94,7 @@ MAY_KNOW = {
     },
     # What is modelled is never mixed with what is measured or copied.
     "isthmus.sim": {"__init__.py", "cli", "sim"},
-    "cuda": {"doctor", "nvrtc.py"},
+    "cuda": {"doctor", "ground"},
     "duckdb": {"query"},
     "dask": {"fleet"},
     "distributed": {"fleet"},

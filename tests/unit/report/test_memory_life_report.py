@@ -10,7 +10,7 @@ from isthmus.bench.plan import Point
 from isthmus.bench.runner import RunSettings, run_points
 from isthmus.bench.tests.bench_test import BenchTest
 from isthmus.bench.tests.catalogue import BY_NAME
-from isthmus.life import LIVES_NOTE, Life
+from isthmus.ground.life import LIVES_NOTE, Life
 from isthmus.report.formats.as_text import as_text
 from isthmus.report.page import Table
 from isthmus.report.pictures.drawing import described

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from fakes import runs
-from isthmus.csv_text import csv_text
 from isthmus.errors import UsageError
+from isthmus.ground.csv_text import csv_text
+from isthmus.ground.suggest import seen
 from isthmus.run.reading import parse_run
 from isthmus.run.store import run_text
-from isthmus.suggest import seen
 
 
 def changed(**fields: Any) -> bytes:  # noqa: ANN401 - JSON

@@ -4,7 +4,7 @@ import pytest
 
 from fakes import runs
 from fakes.profiles import profile
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 from isthmus.profile.store import profile_text
 from isthmus.run.model import Run
 from isthmus.run.store import run_text

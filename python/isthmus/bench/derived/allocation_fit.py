@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from isthmus.bench.derived.fit import Line, fit_line
 from isthmus.bench.metrics import Metric
 from isthmus.bench.tests.alloc import LIVE
+from isthmus.ground.sizes import format_size
 from isthmus.run.derived_result import Spread, derived_result, no_derived_result
 from isthmus.run.result import Result, Status
-from isthmus.sizes import format_size
 
 
 def allocation_fits(results: Sequence[Result]) -> list[Result]:

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from isthmus.errors import DriverError, Unavailable
-from isthmus.nvrtc import find_nvrtc
-from isthmus.spelling import cuda_major
+from isthmus.ground.nvrtc import find_nvrtc
+from isthmus.ground.spelling import cuda_major
 
 if TYPE_CHECKING:
     from isthmus import _native

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from isthmus.bench.metrics import Metric
 from isthmus.bench.stopping import StoppingRule
 from isthmus.errors import ImpossibleTime
-from isthmus.spelling import counted
+from isthmus.ground.spelling import counted
 
 if TYPE_CHECKING:
     from isthmus.bench.session import Measurement, Samples

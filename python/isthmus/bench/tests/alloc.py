@@ -8,7 +8,7 @@ from isthmus.bench.demand import MAX_MANAGED_BYTES, Demand, Footprint
 from isthmus.bench.metrics import Metric
 from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests.bench_test import BenchTest, Suite, Variation
-from isthmus.sizes import powers_of_two
+from isthmus.ground.sizes import powers_of_two
 
 LIVE, PAGES = "live", "pages"
 TOUCHED = "touched"

@@ -11,8 +11,8 @@ from isthmus.bench.buffers import BufferKinds, Contents, DeviceMemory, HostMemor
 from isthmus.bench.demand import Demand, Footprint
 from isthmus.bench.metrics import Metric
 from isthmus.bench.tests.bench_test import PLAIN, BenchTest, Direction, Suite, Variation
+from isthmus.ground.sizes import powers_of_two
 from isthmus.run.naming import Kind, directed_name
-from isthmus.sizes import powers_of_two
 
 SWEEP = tuple(powers_of_two(4, 1 << 30))
 _MAX_QUICK_BYTES = 64 << 20

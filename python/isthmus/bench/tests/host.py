@@ -8,7 +8,7 @@ from isthmus.bench.demand import Demand, Footprint
 from isthmus.bench.metrics import Metric
 from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests.bench_test import BenchTest, Suite, Variation
-from isthmus.sizes import powers_of_two
+from isthmus.ground.sizes import powers_of_two
 
 FROM_NODE, TO_NODE = "from_node", "to_node"
 _KIB, _MIB = 1 << 10, 1 << 20

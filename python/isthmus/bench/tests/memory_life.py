@@ -7,8 +7,8 @@ from isthmus.bench.metrics import Metric
 from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests.alloc import min_samples, sizes_of
 from isthmus.bench.tests.bench_test import BenchTest, Suite, Variation
+from isthmus.ground.sizes import powers_of_two
 from isthmus.run.break_even import MEMORY
-from isthmus.sizes import powers_of_two
 
 LIFE_MEMORIES = ("pageable", "pinned", "registered", "huge_pinned")
 _KIB, _MIB = 1 << 10, 1 << 20

@@ -13,7 +13,7 @@ from isthmus.bench.demand import Demand
 from isthmus.bench.metrics import Metric
 from isthmus.bench.stopping import StoppingRule
 from isthmus.bench.tests.bench_test import PLAIN, BenchTest, Direction, Residence, Suite, Variation
-from isthmus.sizes import powers_of_two
+from isthmus.ground.sizes import powers_of_two
 
 _KIB, _MIB = 1 << 10, 1 << 20
 LARGEST_BYTES = 16 * _MIB

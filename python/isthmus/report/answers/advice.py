@@ -7,13 +7,13 @@ from isthmus.advice.question import Buffer, Question
 from isthmus.advice.sentence import question_text, size_text, time_text
 from isthmus.advice.turns import Range, Turn
 from isthmus.advice.ways import Way
-from isthmus.life import LIVES_NOTE, Life
+from isthmus.ground.life import LIVES_NOTE, Life
+from isthmus.ground.sizes import approximate_size, format_size
+from isthmus.ground.spelling import counted
 from isthmus.profile.model import Profile
 from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
 from isthmus.report.heading import WHOSE_TIME
 from isthmus.report.page import Table
-from isthmus.sizes import approximate_size, format_size
-from isthmus.spelling import counted
 
 _EMULATED = f"EMULATED, and says nothing about a GPU: {WHOSE_TIME}; these change with its load"
 _INDENT = " " * 10

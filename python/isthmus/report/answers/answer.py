@@ -6,8 +6,8 @@ from decimal import Decimal
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from isthmus.csv_text import csv_text
-from isthmus.json_text import json_text
+from isthmus.ground.csv_text import csv_text
+from isthmus.ground.json_text import json_text
 from isthmus.report.fitting import PAGE_WIDTH, table_lines
 from isthmus.report.format import Format
 from isthmus.report.page import Table

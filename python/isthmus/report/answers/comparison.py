@@ -6,13 +6,13 @@ from isthmus.compare.comparison import Change, Comparison
 from isthmus.compare.judging import FALSE_ALARMS, POWER, Judgement, Verdict
 from isthmus.compare.machines import differences
 from isthmus.compare.subject import Subject
+from isthmus.ground.sizes import format_size
+from isthmus.ground.spelling import counted
+from isthmus.ground.suggest import one_line
 from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped_lines
 from isthmus.report.page import Table
 from isthmus.report.quantities import percent, quantity
 from isthmus.run.model import Run
-from isthmus.sizes import format_size
-from isthmus.spelling import counted
-from isthmus.suggest import one_line
 
 _ORDER = (
     *(Verdict.LOST, Verdict.SLOWER, Verdict.CANT_TELL, Verdict.FASTER, Verdict.OUT_OF_TIME),

@@ -8,13 +8,13 @@ from typing import Any, Literal
 from isthmus.compare.comparison import Change, Comparison
 from isthmus.compare.judging import FALSE_ALARMS, POWER, Judgement, Verdict
 from isthmus.compare.machines import differences
-from isthmus.csv_text import csv_of_records
-from isthmus.json_text import json_text
+from isthmus.ground.csv_text import csv_of_records
+from isthmus.ground.json_text import json_text
+from isthmus.ground.spelling import counted
 from isthmus.report.answers.comparison import names_of
 from isthmus.report.junit import Case, junit_text
 from isthmus.report.quantities import percent
 from isthmus.run.model import Run
-from isthmus.spelling import counted
 
 _OF_FAMILIES = (Verdict.FASTER, Verdict.SAME, Verdict.CANT_TELL, Verdict.SLOWER)
 _FATES = (Verdict.LOST, Verdict.OUT_OF_TIME, Verdict.NOT_ASKED)

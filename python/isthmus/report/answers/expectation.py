@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from isthmus.expected.judging import Finding
 from isthmus.expected.shortfall import explanations
+from isthmus.ground.sizes import format_size
 from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
 from isthmus.report.page import Table
 from isthmus.report.quantities import quantity
 from isthmus.run.model import Run
-from isthmus.sizes import format_size
 
 
 def expectation_text(run: Run, findings: Sequence[Finding], *, width: int = PAGE_WIDTH) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from isthmus.fleet.health import Health, Patient, Verdict
 from isthmus.fleet.places import NOUNS
 from isthmus.fleet.standing import FEWEST
+from isthmus.ground.spelling import counted, listed
+from isthmus.ground.suggest import one_line
 from isthmus.report.fitting import PAGE_WIDTH, blocks_text, wrapped, wrapped_lines
-from isthmus.spelling import counted, listed
-from isthmus.suggest import one_line
 
 _MOST_NAMED = 4
 _ALL_MODELLED = "EMULATED devices: their numbers are modelled, not measured on a GPU"

@@ -6,8 +6,8 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from isthmus.fleet.health import Health, Patient, Verdict
 from isthmus.fleet.standing import Standing
-from isthmus.json_text import json_text
-from isthmus.suggest import one_line
+from isthmus.ground.json_text import json_text
+from isthmus.ground.suggest import one_line
 
 _VERSION = 1
 

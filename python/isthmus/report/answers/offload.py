@@ -2,10 +2,10 @@
 
 from isthmus.advice.offload import Computation, OffloadAdvice, OnGpu, scaled_size
 from isthmus.advice.sentence import time_text
+from isthmus.ground.sizes import approximate_size, format_size
 from isthmus.report.answers.advice import EXTRAPOLATED, profile_head
 from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
 from isthmus.report.page import Table
-from isthmus.sizes import approximate_size, format_size
 
 _INDENT = " " * 10
 _COLUMNS = (

@@ -2,12 +2,12 @@
 
 from itertools import groupby
 
+from isthmus.ground.sizes import format_size
+from isthmus.ground.spelling import cuda_version
 from isthmus.profile.costs import Reign, reigns
 from isthmus.profile.model import NotMeasured, Profile, StagingThreads
 from isthmus.report.fitting import PAGE_WIDTH, blocks_text, wrapped_lines
 from isthmus.report.numbers import gigabytes_per_second
-from isthmus.sizes import format_size
-from isthmus.spelling import cuda_version
 
 _SMALL_BYTES = 1024
 _GROUPS = [(memory, way) for memory in ("pageable", "pinned") for way in ("h2d", "d2h")]

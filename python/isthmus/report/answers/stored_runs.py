@@ -4,13 +4,13 @@ import json
 import shlex
 from collections.abc import Sequence
 
-from isthmus.csv_text import csv_of_records
-from isthmus.json_text import json_text
+from isthmus.ground.csv_text import csv_of_records
+from isthmus.ground.json_text import json_text
+from isthmus.ground.sizes import approximate_size
 from isthmus.report.fitting import PAGE_WIDTH, table_lines
 from isthmus.report.format import Format
 from isthmus.report.page import Table
 from isthmus.run.stored import StoredRun
-from isthmus.sizes import approximate_size
 
 
 def stored_runs_text(found: Sequence[StoredRun], wanted: Format, *, width: int = PAGE_WIDTH) -> str:

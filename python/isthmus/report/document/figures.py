@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from isthmus.ground.sizes import format_size
 from isthmus.report.document.parts import Figure
 from isthmus.report.pictures.drawing import described, shown_number
 from isthmus.report.pictures.lines import Line
 from isthmus.report.pictures.of_run import PanelChart
 from isthmus.report.pictures.themes import Theme
-from isthmus.sizes import format_size
 
 _DIGITS = 6
 _MOST_IN_WORDS = 12

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import isthmus
 from isthmus.fleet.health import Health, Patient
+from isthmus.ground.spelling import counted
+from isthmus.ground.suggest import one_line
 from isthmus.report.answers.fleet import (
     NEEDED,
     headline,
@@ -19,8 +21,6 @@ from isthmus.report.document.fleet_pictures import (
 )
 from isthmus.report.document.parts import Chapter, Document, Finding, Mark, Verdict
 from isthmus.report.page import Table
-from isthmus.spelling import counted
-from isthmus.suggest import one_line
 
 _MOST_ROWS, _MOST_FINDINGS = 200, 100
 _NOTHING = "-"

@@ -6,11 +6,11 @@ from typing import Any
 
 from isthmus.compare.families import Family
 from isthmus.fleet.health import Patient
+from isthmus.ground.suggest import one_line
 from isthmus.report.document.figures import figure
 from isthmus.report.document.palette import variable
 from isthmus.report.document.parts import Figure
 from isthmus.report.pictures.drawing import data_of, described
-from isthmus.suggest import one_line
 
 MOST_CELLS = 40
 """So many GPUs, the worst, have a row of cells."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from isthmus.ground.sizes import format_size
 from isthmus.report.document.lookup import (
     DIRECTIONS,
     bandwidths,
@@ -15,7 +16,6 @@ from isthmus.report.document.parts import Gain, Pair
 from isthmus.report.quantities import readable
 from isthmus.run.model import Result, Run
 from isthmus.run.naming import Kind, directed_name
-from isthmus.sizes import format_size
 
 # Smaller changes are within what differs from run to run.
 _WORTH = 1.1

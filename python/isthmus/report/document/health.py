@@ -6,6 +6,8 @@ from isthmus.expected.judging import Finding as Judged
 from isthmus.expected.judging import Judgement, judge
 from isthmus.expected.shortfall import broken_here, explanations, seen_here
 from isthmus.expected.values import gpu_values
+from isthmus.ground.sizes import format_size
+from isthmus.ground.spelling import counted
 from isthmus.report.answers.expectation import expectation_sources, expectation_table
 from isthmus.report.document.gains import gains_of
 from isthmus.report.document.impossible import impossible_findings, possible
@@ -15,8 +17,6 @@ from isthmus.report.quantities import readable
 from isthmus.run.machine import Machine
 from isthmus.run.model import Run, Status
 from isthmus.run.naming import Kind
-from isthmus.sizes import format_size
-from isthmus.spelling import counted
 
 _ORDER = (Mark.BAD, Mark.NOTE, Mark.GOOD)
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from isthmus.compare.comparison import DEFAULT_TOLERANCE
 from isthmus.compare.machines import identity_of
+from isthmus.ground.spelling import counted
 from isthmus.report.document.figures import figure
 from isthmus.report.document.history_series import Series, all_series
 from isthmus.report.document.impossible import possible
@@ -22,7 +23,6 @@ from isthmus.report.pictures.drawing import (
 from isthmus.report.pictures.label_places import scale_of
 from isthmus.report.quantities import percent, readable
 from isthmus.run.model import Result, Run
-from isthmus.spelling import counted
 
 _GB_PER_S = (1e-9, "GB/s, median")
 _MICROSECONDS, _MILLISECONDS = (1e6, "microseconds, median"), (1e3, "milliseconds, median")

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from statistics import median
 
 from isthmus.compare.machines import identity_of
+from isthmus.ground.sizes import format_size
 from isthmus.report.document.lookup import DIRECTIONS, bandwidths, passed
 from isthmus.run.model import Result, Run
 from isthmus.run.naming import Kind, directed_name
-from isthmus.sizes import format_size
 
 BySize = dict[int, Result]
 _SMALL_COPIES = "Small copies, until complete"

@@ -1,9 +1,9 @@
 """Results whose number can't be right, whatever the machine: a negative time, a rate of zero."""
 
+from isthmus.ground.sizes import format_size
+from isthmus.ground.spelling import counted
 from isthmus.report.document.parts import Finding, Mark
 from isthmus.run.model import Result, Run
-from isthmus.sizes import format_size
-from isthmus.spelling import counted
 
 _LEFT_OUT = "The verdict is made without such results. Measure again, and report it if it recurs."
 

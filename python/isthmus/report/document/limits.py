@@ -1,12 +1,12 @@
 """What limits copies on a machine, each with its number."""
 
 from isthmus.expected.values import link_values
+from isthmus.ground.sizes import approximate_size, format_size
+from isthmus.ground.spelling import listed
 from isthmus.report.document.lookup import bandwidths, best, passed
 from isthmus.report.quantities import readable
 from isthmus.run.model import Result, Run
 from isthmus.run.naming import Kind, directed_name
-from isthmus.sizes import approximate_size, format_size
-from isthmus.spelling import listed
 
 # Differences of a few percent come from packets' headers, and from the machine.
 _NEARLY = 0.8

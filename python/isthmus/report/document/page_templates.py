@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from isthmus.extras import packages_for
+from isthmus.ground.extras import packages_for
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable
 
-from isthmus.life import LIVES_NOTE
+from isthmus.ground.life import LIVES_NOTE
+from isthmus.ground.sizes import format_size
+from isthmus.ground.spelling import counted, listed
 from isthmus.report.document.lookup import DIRECTIONS, bandwidths, best, passed
 from isthmus.report.quantities import readable
 from isthmus.report.tables.alloc import from_where
 from isthmus.report.tables.paging import MANAGED, UNITS, times_of
 from isthmus.run.model import Result, Run, Status
 from isthmus.run.naming import Kind, directed_name
-from isthmus.sizes import format_size
-from isthmus.spelling import counted, listed
 
 _WAYS = {"ce": "pinned", "pageable": "pageable"}
 _SMALL_WAYS = {

@@ -7,9 +7,9 @@ Headings, columns and separators are GDRCopy's, so programs that read its output
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from isthmus.errors import UsageError
+from isthmus.ground.suggest import one_line
 from isthmus.report.heading import emulated_warning
 from isthmus.run.model import Result, Run, Status
-from isthmus.suggest import one_line
 
 _US_PER_S = 1e6
 # copybw divides by 1024 twice. Source: https://github.com/NVIDIA/gdrcopy

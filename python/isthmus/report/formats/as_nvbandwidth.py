@@ -9,11 +9,11 @@ import re
 from itertools import groupby
 from typing import Any
 
+from isthmus.ground.suggest import one_line
 from isthmus.report.formats.nvbandwidth_matrix import Matrix, matrix_of
 from isthmus.report.formats.nvbandwidth_tests import LATENCIES, NVBANDWIDTH_TESTS, description
 from isthmus.report.heading import emulated_warning
 from isthmus.run.model import Result, Run, Status
-from isthmus.suggest import one_line
 
 _COLUMN_WIDTH = 10
 _NOT_MEASURED = "N/A"

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 from rich.text import Text
 
+from isthmus.ground.suggest import one_line
 from isthmus.report.fitting import table_lines, wrapped
 from isthmus.report.formats.as_text import head_of, page_as
 from isthmus.report.page import Page, Table
 from isthmus.run.model import Run
-from isthmus.suggest import one_line
 
 _STATUS_STYLES = {"error": "red", "waived": "yellow"}
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isthmus.extras import packages_for
 from isthmus.files.whole import write_whole
+from isthmus.ground.extras import packages_for
+from isthmus.ground.sizes import format_size
 from isthmus.report.pictures.label_places import Scale
-from isthmus.sizes import format_size
 
 if TYPE_CHECKING:
     import altair as alt

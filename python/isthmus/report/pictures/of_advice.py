@@ -10,13 +10,13 @@ from isthmus.advice.question import Question
 from isthmus.advice.sentence import question_text
 from isthmus.advice.turns import Turn, by_size, fastest_turns
 from isthmus.advice.ways import Name, Way
+from isthmus.ground.sizes import format_size, powers_of_two
 from isthmus.profile.model import Profile
 from isthmus.report.pictures.curves import HEIGHT, Look, curves_panel
 from isthmus.report.pictures.drawing import check_pictures, data_of, size_axis, write_chart
 from isthmus.report.pictures.label_places import scale_of
 from isthmus.report.pictures.lines import Line
 from isthmus.run.model import Result
-from isthmus.sizes import format_size, powers_of_two
 
 if TYPE_CHECKING:
     import altair as alt

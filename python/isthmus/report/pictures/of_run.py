@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from isthmus.ground.spelling import counted
 from isthmus.report.pictures.curves import HEIGHT, Look, colours_of, curves_panel
 from isthmus.report.pictures.drawing import check_pictures, write_chart
 from isthmus.report.pictures.label_places import scale_of
@@ -21,7 +22,6 @@ from isthmus.report.pictures.lines import (
 from isthmus.report.pictures.points import points_panel
 from isthmus.report.pictures.themes import Theme
 from isthmus.run.model import Run, Status
-from isthmus.spelling import counted
 
 if TYPE_CHECKING:
     import altair as alt

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from isthmus.ground.sizes import format_size
 from isthmus.report.pictures.drawing import colour_axis, data_of, number_axis, shown_number
 from isthmus.report.pictures.label_places import scale_of
 from isthmus.report.pictures.lines import Line
-from isthmus.sizes import format_size
 
 if TYPE_CHECKING:
     import altair as alt

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from isthmus.ground.sizes import format_size
 from isthmus.report.tables.host import STORES
 from isthmus.report.tables.labels import direction_of
 from isthmus.run.naming import Kind
 from isthmus.run.programs import UNIT, USUAL_UNIT_BYTES, WAY
 from isthmus.run.result import Result
-from isthmus.sizes import format_size
 
 Word = Callable[[Result], str]
 _MEMORIES = {

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from itertools import product
 
-from isthmus.life import LIVES_NOTE, Life
+from isthmus.ground.life import LIVES_NOTE, Life
+from isthmus.ground.sizes import approximate_size, format_size
 from isthmus.report.numbers import four_digit_microseconds
 from isthmus.report.page import Table
 from isthmus.report.tables.labels import of_suite
 from isthmus.report.tables.pivot import Word, attempted, median_cell, pivot, size_word, sizes
 from isthmus.run.model import Result, Run, Status
 from isthmus.run.naming import Kind
-from isthmus.sizes import approximate_size, format_size
 
 SUITE = "alloc"
 _NS_PER_S, _BYTES_PER_KIB = 1e9, 1024

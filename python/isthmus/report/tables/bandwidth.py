@@ -1,11 +1,11 @@
 """The bandwidth table: a row for each size, a column for each test."""
 
+from isthmus.ground.sizes import format_size
 from isthmus.report.page import Table
 from isthmus.report.tables.labels import BANDWIDTH, direction_of, of_kind
 from isthmus.report.tables.pivot import by_size, pivot, size_word
 from isthmus.run.model import Result, Run, Status
 from isthmus.run.naming import Kind
-from isthmus.sizes import format_size
 
 # From this interquartile range on, as a fraction of the median, a number is called noisy.
 _NOISY = 0.05

@@ -1,8 +1,8 @@
 """Reasons to doubt the numbers: outliers, reduced clocks, errors on the link."""
 
+from isthmus.ground.sizes import format_size
+from isthmus.ground.spelling import counted
 from isthmus.run.model import Result, Run
-from isthmus.sizes import format_size
-from isthmus.spelling import counted
 
 _MAX_NAMED = 3
 

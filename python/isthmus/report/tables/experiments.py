@@ -1,9 +1,9 @@
 """The table of the small-copy experiments: average, minimum and maximum over their runs."""
 
+from isthmus.ground.sizes import format_size
 from isthmus.report.numbers import microseconds
 from isthmus.report.page import Table
 from isthmus.run.model import Result, Run, Status
-from isthmus.sizes import format_size
 
 _NAMES = {
     "kernel_then_copy_cpu_clock": "kernel, download: CPU clock",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from isthmus.ground.sizes import approximate_size, format_size
 from isthmus.report.page import Table
 from isthmus.report.tables.host import STORES, stores, threads
 from isthmus.report.tables.labels import BANDWIDTH, direction_of, of_kind, of_suite
@@ -9,7 +10,6 @@ from isthmus.report.tables.pinned_vs_pageable import spread_cell
 from isthmus.report.tables.pivot import attempted, median_cell, pivot, size_word
 from isthmus.run.model import Result, Run
 from isthmus.run.naming import Kind, directed_name
-from isthmus.sizes import approximate_size, format_size
 
 # A row of the first table, and the way of its tests.
 _COPIES = {"pinned": "ce", "pageable": "pageable", "mapped, by SM": "sm"}

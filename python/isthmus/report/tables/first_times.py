@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from isthmus.ground.sizes import format_size
 from isthmus.report.numbers import four_digit_microseconds
 from isthmus.report.page import Table
 from isthmus.report.tables.labels import direction_of, of_kind
@@ -17,7 +18,6 @@ from isthmus.report.tables.pivot import (
 from isthmus.report.tables.requests import streams
 from isthmus.run.model import Result, Run
 from isthmus.run.naming import Kind
-from isthmus.sizes import format_size
 
 # The kinds of memory that most programs use, and Isthmus's own.
 _MEMORY = ("malloc", "cuda_malloc_host", "cuda_host_register", "isthmus_pinned", "cuda_malloc")

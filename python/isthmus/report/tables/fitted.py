@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from isthmus.ground.sizes import approximate_size, format_size
 from isthmus.report.numbers import gigabytes_per_second, microseconds
 from isthmus.report.page import Table
 from isthmus.run.model import Result, Run
-from isthmus.sizes import approximate_size, format_size
 
 _FIT = ("fit_start", "fit_bandwidth", "half_bandwidth_size", "fit_error")
 _CHASE = "host_device_latency_sm"

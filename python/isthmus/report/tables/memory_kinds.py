@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
+from isthmus.ground.sizes import format_size
 from isthmus.report.numbers import ratio
 from isthmus.report.page import Table
 from isthmus.report.tables.labels import BANDWIDTH, direction_of, of_kind, upload_first
 from isthmus.report.tables.pivot import by_size, median_cell, pivot, size_word
 from isthmus.run.model import Result, Run
 from isthmus.run.naming import Kind
-from isthmus.sizes import format_size
 
 _DIRECTIONS = ("h2d", "d2h")
 # A way to copy, and the heading of its column; the others are compared with the first.

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from isthmus.ground.spelling import cpu_list
 from isthmus.report.page import Table
 from isthmus.report.tables.labels import direction_of, of_suite
 from isthmus.report.tables.pivot import pivot, size_word
 from isthmus.run.model import Result, Run, Status
-from isthmus.spelling import cpu_list
 
 SUITE = "numa"
 

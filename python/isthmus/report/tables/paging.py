@@ -4,12 +4,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from isthmus.ground.sizes import format_size
 from isthmus.report.numbers import ratio
 from isthmus.report.page import Table
 from isthmus.report.tables.labels import of_suite
 from isthmus.run.model import Result, Run, Status
 from isthmus.run.programs import UNIT, WAY
-from isthmus.sizes import format_size
 
 SUITE = "paging"
 USUAL_UNIT = "1024"

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from isthmus.ground.sizes import format_size
 from isthmus.report.numbers import four_digit_microseconds, gigabytes_per_second, microseconds
 from isthmus.report.page import Table
 from isthmus.run.model import Result, Status
-from isthmus.sizes import format_size
 
 Word = Callable[[Result], str]
 

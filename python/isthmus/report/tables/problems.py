@@ -2,10 +2,10 @@
 
 from itertools import groupby
 
+from isthmus.ground.sizes import format_size
+from isthmus.ground.spelling import counted
 from isthmus.report.tables.waived import how_many, waived_counts, waived_lines
 from isthmus.run.model import Result, Run, Status
-from isthmus.sizes import format_size
-from isthmus.spelling import counted
 
 _Key = tuple[str, str]
 

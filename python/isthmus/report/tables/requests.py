@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from isthmus.ground.sizes import format_size
 from isthmus.report.page import Table
 from isthmus.report.tables.labels import BANDWIDTH, direction_of, of_kind, of_suite
 from isthmus.report.tables.pivot import pivot, size_word, two_decimal_cell
 from isthmus.run.model import Result, Run
 from isthmus.run.naming import Kind
-from isthmus.sizes import format_size
 
 # Ways of copies that have a shape, and the headings of their columns.
 _BOXES = {"3d": "pitched", "array": "array"}

@@ -1,9 +1,9 @@
 """The samples behind the numbers, if they were kept."""
 
+from isthmus.ground.sizes import format_size
 from isthmus.report.page import Table
 from isthmus.report.quantities import quantity
 from isthmus.run.model import Result, Run
-from isthmus.sizes import format_size
 
 # At most this many are printed; the run's file has all.
 _MAX_SHOWN = 6

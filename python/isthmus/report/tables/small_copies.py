@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
+from isthmus.ground.sizes import format_size
 from isthmus.report.numbers import microseconds, ratio
 from isthmus.report.page import Table
 from isthmus.report.tables.labels import direction_of, of_kind, upload_first
 from isthmus.report.tables.pivot import attempted, pivot, size_word, two_decimal_cell
 from isthmus.run.model import Result, Run
 from isthmus.run.naming import Kind
-from isthmus.sizes import format_size
 
 _HEADS = ("copy", "bytes", "metric", "median", "min", "p99", "first call", "n", "event floor")
 _FLOOR = "event_floor"

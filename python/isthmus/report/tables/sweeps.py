@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
+from isthmus.ground.sizes import format_size
 from isthmus.report.page import Table
 from isthmus.report.pictures.lines import Line, Panel, drawable, panels_by_theme
 from isthmus.report.quantities import quantity
 from isthmus.report.tables.first_look import is_first_look
 from isthmus.report.tables.sparks import bars, is_logarithmic
 from isthmus.run.model import Run
-from isthmus.sizes import format_size
 
 # Of each picture, the panels that answer its question; None: all.
 _PANELS: dict[str, tuple[str, ...] | None] = {

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from isthmus.ground.sizes import format_size
+from isthmus.ground.spelling import counted
 from isthmus.run.model import Result, Run, Status
-from isthmus.sizes import format_size
-from isthmus.spelling import counted
 
 # At most this many tests are named; others are counted.
 _MAX_NAMED = 3

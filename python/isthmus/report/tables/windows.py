@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
+from isthmus.ground.sizes import format_size
 from isthmus.report.numbers import four_digit_microseconds
 from isthmus.report.page import Table
 from isthmus.report.tables.labels import of_kind
 from isthmus.report.tables.pivot import Word, attempted, by_size, pivot, size_word
 from isthmus.run.model import Result, Run, Status
 from isthmus.run.naming import Kind
-from isthmus.sizes import format_size
 
 _KINDS = {Kind.WINDOW, Kind.WINDOW_BANDWIDTH}
 _WRITE, _READ, _PUSH = "write", "read", "push"
