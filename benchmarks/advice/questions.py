@@ -31,9 +31,9 @@ from isthmus.advice.asking import profile_here
 from isthmus.advice.question import Buffer, Direction, Question
 from isthmus.advice.ways import Name
 from isthmus.ground.json_text import json_text
+from isthmus.move.windows.opening import default_windows
 from isthmus.profile.model import Profile
 from isthmus.profile.store import load_profile, profile_text
-from isthmus.windows.opening import default_windows
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "transfer"))
 from machine import machine_facts

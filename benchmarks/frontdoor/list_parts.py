@@ -6,7 +6,7 @@ import numpy as np
 from copies_device import least_us
 
 import isthmus
-from isthmus.transfer.copying import default_transfers
+from isthmus.move.transfer.copying import default_transfers
 
 SIZE = 4096
 Lists = tuple[list[object], list[object]]

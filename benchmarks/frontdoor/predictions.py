@@ -20,7 +20,7 @@ import numpy as np
 import isthmus
 from isthmus import _native
 from isthmus.ground.json_text import json_text
-from isthmus.transfer.copying import default_transfers
+from isthmus.move.transfer.copying import default_transfers
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "transfer"))
 from machine import machine_facts

@@ -22,7 +22,7 @@ from others import DOWN, UP, Libraries, memcpy_function
 
 import isthmus
 from isthmus.ground.json_text import json_text
-from isthmus.transfer.copying import default_transfers
+from isthmus.move.transfer.copying import default_transfers
 
 KIB, MIB = 1 << 10, 1 << 20
 PAUSE_S = 3e-3

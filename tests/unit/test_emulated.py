@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import isthmus
-from isthmus.windows import opening
-from isthmus.windows.opening import Windows
+from isthmus.move.windows import opening
+from isthmus.move.windows.opening import Windows
 from program import EMULATED, run_code
 
 pytestmark = pytest.mark.native
@@ -99,7 +99,7 @@ class NoticedLock:
 @pytest.mark.parametrize(
     ("lock", "first_use"),
     [
-        ("isthmus.transfer.copying.default_lock", lambda: isthmus.copy(bytearray(4), b"1234")),
+        ("isthmus.move.transfer.copying.default_lock", lambda: isthmus.copy(bytearray(4), b"1234")),
         ("isthmus.pinned.pools_lock", lambda: isthmus.pinned.empty(4)),
     ],
 )

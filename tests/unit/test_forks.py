@@ -152,8 +152,8 @@ def test_a_child_copies_whatever_the_parents_threads_were_doing() -> None:
     code = f"""{_HOST_COPIES}
 import threading
 from isthmus import emulation, pinned
-from isthmus.transfer import copying
-from isthmus.windows import opening
+from isthmus.move.transfer import copying
+from isthmus.move.windows import opening
 
 opened = isthmus.Windows()
 held, forked = threading.Event(), threading.Event()

@@ -18,12 +18,12 @@ from isthmus.advice.question import (
     result_asked,
     size_asked,
 )
-from isthmus.arrays.ordinals import ordinal_of
 from isthmus.errors import IsthmusWarning, Unavailable, UsageError, WriteError
+from isthmus.move.arrays.ordinals import ordinal_of
 
 if TYPE_CHECKING:
     from isthmus import _native
-    from isthmus.arrays.accepted import DeviceLike
+    from isthmus.move.arrays.accepted import DeviceLike
     from isthmus.profile.model import Profile
 
 # Functions are timed until so many calls, or so many seconds.
@@ -169,7 +169,7 @@ advise = Advisor()
 def _profile(machine: str | None, device: "DeviceLike") -> "Profile":
     if machine is not None:
         return machine_profile(machine)
-    from isthmus.windows.opening import default_windows
+    from isthmus.move.windows.opening import default_windows
 
     driver = default_windows().driver
     return profile_here(driver, ordinal_of(device, driver))
@@ -223,8 +223,8 @@ def complete_profile(identity: "_native.ProfileIdentity") -> "Profile | None":
 
 
 def _uploaded(array: "Any", device: "DeviceLike") -> object:  # noqa: ANN401 - a NumPy array
-    from isthmus.device_memory import device_empty
-    from isthmus.transfer.copying import copy
+    from isthmus.move.device_memory import device_empty
+    from isthmus.move.transfer.copying import copy
 
     there = device_empty(array.shape, array.dtype, device)
     copy(there, array)
@@ -233,7 +233,7 @@ def _uploaded(array: "Any", device: "DeviceLike") -> object:  # noqa: ANN401 - a
 
 def _wait_for(device: "DeviceLike") -> Callable[[], None]:
     """Give what waits for all work of a device."""
-    from isthmus.windows.opening import default_windows
+    from isthmus.move.windows.opening import default_windows
 
     windows = default_windows()
     return windows.pending_work.context(ordinal_of(device, windows.driver)).synchronize

@@ -48,7 +48,7 @@ def doctor(
     from isthmus.doctor.as_text import text_lines
     from isthmus.doctor.diagnose import diagnose
     from isthmus.doctor.sources import Sources
-    from isthmus.windows.gdrapi import gdrapi_library
+    from isthmus.move.windows.gdrapi import gdrapi_library
 
     sources = Sources(native=_native, choose_device=choose_device, find_gdrapi=gdrapi_library)
     diagnosis = diagnose(sources, device)

@@ -144,8 +144,8 @@ class NativeLives:
 
     def _opened(self) -> "_native.Transfers":
         from isthmus import _native
-        from isthmus.arrays.pending_work import PendingWork
-        from isthmus.arrays.reading import Asked
+        from isthmus.move.arrays.pending_work import PendingWork
+        from isthmus.move.arrays.reading import Asked
 
         windows = _native.Windows(self._driver, backend="off", bar1_limit_bytes=None)
         return _native.Transfers(windows, _native.ArrayReader(Asked(PendingWork(self._driver))))

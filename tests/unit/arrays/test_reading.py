@@ -14,7 +14,7 @@ import isthmus
 from fakes.array_libraries import Torch
 from fakes.device_arrays import CudaArray, DlpackArray
 from isthmus import _native
-from isthmus.windows.recognition import device_bytes_of
+from isthmus.move.windows.recognition import device_bytes_of
 
 # What PyTorch, JAX and NumPy were seen to raise.
 REFUSALS = [

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import isthmus
-from isthmus.numba import access, paged_access
+from isthmus.move.numba import access, paged_access
 from nvrtc import compile_for_gpu
 
 pytestmark = pytest.mark.native

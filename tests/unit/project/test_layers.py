@@ -16,7 +16,7 @@ MAY_INCLUDE = {
     "host": set[str](),
     "device": {"driver", "host"},
     "window": {"driver", "device", "host"},
-    "transfer": {"driver", "device", "host", "window"},
+    "move/transfer": {"driver", "device", "host", "window"},
     "paged": {"driver", "device", "host", "transfer"},
     "capi": {"driver", "window", "transfer"},
     "measure": {"driver", "device", "host", "window", "transfer", "paged", "trace", "workloads"},
@@ -40,8 +40,8 @@ MAY_NOT_IMPORT = {
     "query": {"cli", "report", "bench", "machine", "compare", "expected", "fleet"},
     "doctor": {"cli", "report", "bench", "windows"},
     "advice": {"cli", "report", "bench", "run", "machine", "sim"},
-    "windows": {"cli", "report", "bench", "run", "doctor", "machine"},
-    "arrays": {
+    "move/windows": {"cli", "report", "bench", "run", "doctor", "machine"},
+    "move/arrays": {
         "cli",
         "report",
         "bench",
@@ -57,8 +57,8 @@ MAY_NOT_IMPORT = {
     "profile": {"cli", "report", "bench", "doctor", "windows", "machine"},
     # It knows errors alone.
     "files": {"cli", "report", "bench", "run", "doctor", "machine", "profile", "sim"},
-    "safetensors": {"cli", "report", "bench", "run", "doctor", "machine", "profile", "torch"},
-    "torch": {"cli", "report", "bench", "run", "doctor", "machine", "profile"},
+    "move/safetensors": {"cli", "report", "bench", "run", "doctor", "machine", "profile", "torch"},
+    "move/torch": {"cli", "report", "bench", "run", "doctor", "machine", "profile"},
     # It models machines that aren't there: of what measures or copies it may only read a profile.
     "sim": {
         "cli",
@@ -84,6 +84,7 @@ MAY_KNOW = {
         "doctor",
         "machine",
         "paged",
+        "move",
         "pinned.py",
         "profile",
         "safetensors",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from isthmus.torch.ahead import END, Ahead, Failure
+from isthmus.move.torch.ahead import END, Ahead, Failure
 
 
 class Items:
@@ -252,7 +252,7 @@ class Closable:
 def test_a_source_that_keeps_a_loop_waiting_too_long_is_closed_when_it_has_its_item(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("isthmus.torch.ahead._PATIENCE_SECONDS", 0)
+    monkeypatch.setattr("isthmus.move.torch.ahead._PATIENCE_SECONDS", 0)
     source = Closable()
     items = ahead(source)
     assert source.asked.wait(60)

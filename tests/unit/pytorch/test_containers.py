@@ -6,7 +6,7 @@ import pytest
 
 import isthmus.torch
 import nests
-from isthmus.torch.nesting import changed
+from isthmus.move.torch.nesting import changed
 
 torch: Any = pytest.importorskip("torch")
 nests.add_libraries()

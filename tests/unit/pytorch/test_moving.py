@@ -6,7 +6,7 @@ import pytest
 
 import isthmus.torch
 from isthmus.errors import UsageError
-from isthmus.torch import moving
+from isthmus.move.torch import moving
 
 torch: Any = pytest.importorskip("torch")
 META = torch.device("meta")

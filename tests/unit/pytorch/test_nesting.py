@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from isthmus.errors import UsageError
-from isthmus.torch.nesting import changed
+from isthmus.move.torch.nesting import changed
 
 
 class Tensor:

@@ -17,8 +17,8 @@ import isthmus
 import isthmus.torch
 from fakes.torch_streams import DataLoader, Device, Stream, Tensor, Torch
 from isthmus.errors import Unavailable, UsageError
-from isthmus.torch import uploading
-from isthmus.torch.moving import Twin
+from isthmus.move.torch import uploading
+from isthmus.move.torch.moving import Twin
 
 CPU, GPU = Device("cpu"), Device("cuda", 0)
 

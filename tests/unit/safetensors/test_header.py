@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from fakes.safetensors_files import description, encoded, write_file
 from isthmus.errors import UsageError
-from isthmus.safetensors.header import Header, parse_header, read_header
-from isthmus.safetensors.types import ITEM_BITS
+from isthmus.move.safetensors.header import Header, parse_header, read_header
+from isthmus.move.safetensors.types import ITEM_BITS
 
 Read = Callable[[bytes], Header]
 

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isthmus.safetensors.header import Header, TensorEntry
-from isthmus.safetensors.layout import Stretch, lay_out
-from isthmus.safetensors.types import ITEM_BITS
+from isthmus.move.safetensors.header import Header, TensorEntry
+from isthmus.move.safetensors.layout import Stretch, lay_out
+from isthmus.move.safetensors.types import ITEM_BITS
 
 
 def header_of(*tensors: tuple[str, int]) -> Header:

@@ -18,7 +18,7 @@ import isthmus
 from fakes.safetensors_files import write_file
 from isthmus import _native
 from isthmus.errors import DriverError, UsageError, WriteError
-from isthmus.safetensors.header import read_header
+from isthmus.move.safetensors.header import read_header
 
 pytestmark = pytest.mark.native
 
@@ -211,7 +211,7 @@ def test_the_metadata_of_what_is_no_file_is_refused(tmp_path: Path) -> None:
 def test_a_header_beyond_the_format_s_limit_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("isthmus.safetensors.saved.MAX_HEADER_BYTES", 8000)
+    monkeypatch.setattr("isthmus.move.safetensors.saved.MAX_HEADER_BYTES", 8000)
     with pytest.raises(UsageError, match="limit is 8000"):
         isthmus.save_safetensors({}, tmp_path / "saved", {"text": "x" * 8000})
 

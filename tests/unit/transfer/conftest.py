@@ -11,7 +11,7 @@ from fakes.array_libraries import Cupy, Torch
 from fakes.blocked_stream import BlockedStream
 from fakes.cuda_calls import Cuda
 from isthmus import _native
-from isthmus.windows.opening import Windows
+from isthmus.move.windows.opening import Windows
 
 SIZE = 1 << 20
 

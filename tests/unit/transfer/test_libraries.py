@@ -14,9 +14,9 @@ from fakes.array_libraries import Cupy, DeviceArray, Torch
 from fakes.blocked_stream import BlockedStream
 from fakes.device_arrays import CudaArray, DlpackArray
 from isthmus import _native
-from isthmus.arrays.pending_work import PendingWork
-from isthmus.arrays.reading import Asked
-from isthmus.arrays.streams import stream_handle
+from isthmus.move.arrays.pending_work import PendingWork
+from isthmus.move.arrays.reading import Asked
+from isthmus.move.arrays.streams import stream_handle
 
 pytestmark = pytest.mark.native
 

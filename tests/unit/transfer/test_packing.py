@@ -12,7 +12,7 @@ import isthmus
 from fakes.blocked_stream import BlockedStream
 from fakes.device_arrays import CudaArray
 from isthmus import _native
-from isthmus.transfer.packing import copy_items
+from isthmus.move.transfer.packing import copy_items
 
 pytestmark = pytest.mark.native
 
@@ -41,7 +41,7 @@ def test_a_source_is_packed_after_the_work_of_the_stream(
         packed.set()
         copy_items(target, source)
 
-    monkeypatch.setattr("isthmus.transfer.work.copy_items", note)
+    monkeypatch.setattr("isthmus.move.transfer.work.copy_items", note)
     target = on_device(memory, 2 * SIDE * SIDE)
     memory.write(np.zeros(SIDE * SIDE, np.uint8), 2 * SIDE * SIDE)
 

@@ -18,7 +18,7 @@ from fakes.array_libraries import DeviceArray
 from fakes.cuda_calls import Cuda
 from fakes.device_arrays import CudaArray, DlpackArray, OldDlpackArray
 from isthmus import _native
-from isthmus.windows.opening import Windows
+from isthmus.move.windows.opening import Windows
 
 pytestmark = pytest.mark.native
 
