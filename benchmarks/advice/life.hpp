@@ -22,7 +22,7 @@ struct Question {
   std::size_t down_bytes = 0;  ///< copied from the device at each use; 0: nothing
 };
 
-/// A way, by the names of python/isthmus/advice/ways.py.
+/// A way, by the names of python/isthmus/decide/advice/ways.py.
 enum class Way {
   pageable,
   pinned,

@@ -26,14 +26,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from isthmus.advice.answer import Advice, advice_on
-from isthmus.advice.asking import profile_here
-from isthmus.advice.question import Buffer, Direction, Question
-from isthmus.advice.ways import Name
+from isthmus.decide.advice.answer import Advice, advice_on
+from isthmus.decide.advice.asking import profile_here
+from isthmus.decide.advice.question import Buffer, Direction, Question
+from isthmus.decide.advice.ways import Name
+from isthmus.decide.profile.model import Profile
+from isthmus.decide.profile.store import load_profile, profile_text
 from isthmus.ground.json_text import json_text
 from isthmus.move.windows.opening import default_windows
-from isthmus.profile.model import Profile
-from isthmus.profile.store import load_profile, profile_text
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "transfer"))
 from machine import machine_facts

@@ -30,7 +30,7 @@ from isthmus.fleet.nodes import AskedNodes
 from isthmus.fleet.processes import Processes, here, processes
 from isthmus.fleet.task import Task
 from isthmus.ground.json_text import json_text
-from isthmus.run.store import run_text
+from isthmus.measure.run.store import run_text
 
 _WORKERS = 2
 # A quick run on an H100 has 507 results, one on the emulated device 654.

@@ -22,8 +22,8 @@ from scale import subprocess_size
 
 from isthmus.cli.app import main as program
 from isthmus.ground.json_text import json_text
-from isthmus.query.store import FOLDER, Store
-from isthmus.run.folder import files_of
+from isthmus.measure.query.store import FOLDER, Store
+from isthmus.measure.run.folder import files_of
 
 _QUESTION = (
     "SELECT node, max(median) AS best FROM results WHERE test = 'host_to_device_memcpy_ce' "

@@ -35,7 +35,7 @@ from isthmus.fleet.nodes import AskedNodes
 from isthmus.fleet.processes import Processes, here, processes
 from isthmus.fleet.task import Task
 from isthmus.ground.json_text import json_text
-from isthmus.run.folder import files_of
+from isthmus.measure.run.folder import files_of
 
 _WORKERS = 16
 _AT_A_TIME = 2

@@ -9,7 +9,7 @@ import numpy as np
 from copies_device import Device, Ways, host_arrays, medians
 
 import isthmus
-from isthmus.bench.tests.many_copies import MANY_COPIES_TESTS
+from isthmus.measure.bench.tests.many_copies import MANY_COPIES_TESTS
 
 NUM_SMALL, SMALL_BYTES = 256, 4096
 

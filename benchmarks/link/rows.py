@@ -10,7 +10,7 @@ run lacks has the run's own reason. The exit code is 1 if a row has neither a va
 import sys
 from typing import Any, NamedTuple
 
-from isthmus.run.reading import read_run
+from isthmus.measure.run.reading import read_run
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 Result = dict[str, Any]

@@ -14,9 +14,9 @@ from pathlib import Path
 from machine import machine_facts
 
 from isthmus import _native
+from isthmus.decide.profile.plan import FULL
+from isthmus.decide.profile.session import Session
 from isthmus.ground.json_text import json_text
-from isthmus.profile.plan import FULL
-from isthmus.profile.session import Session
 
 MIB = 1 << 20
 SIZES_MIB = (1, 4, 16, 64)

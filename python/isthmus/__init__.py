@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     # Not in __all__: "from isthmus import *" would hide Numba and PyTorch.
     from isthmus import numba as numba
     from isthmus import torch as torch
-    from isthmus.advice.answer import Advice
-    from isthmus.advice.asking import advise
-    from isthmus.advice.offload import OffloadAdvice
+    from isthmus.decide.advice.answer import Advice
+    from isthmus.decide.advice.asking import advise
+    from isthmus.decide.advice.offload import OffloadAdvice
+    from isthmus.decide.profile.model import Profile
     from isthmus.errors import (
         CorruptTransfer,
         DriverError,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from isthmus.ground.sizes import format_size, parse_sizes
+    from isthmus.measure.run.model import Result, Run
     from isthmus.move.arrays.accepted import ArrayLike, ArrayTree, DeviceArrayLike, StreamLike
     from isthmus.move.arrays.device_array import DeviceArray
     from isthmus.move.arrays.pointers import DevicePointer, HostPointer
@@ -40,8 +42,6 @@ if TYPE_CHECKING:
     from isthmus.move.transfer.statistics import CopyStats
     from isthmus.move.transfer.transfers import Transfers
     from isthmus.move.windows.opening import Window, Windows, window
-    from isthmus.profile.model import Profile
-    from isthmus.run.model import Result, Run
     from isthmus.sim.result import SimulationResult
     from isthmus.sim.running import simulate
 
@@ -101,7 +101,7 @@ __all__ = [
 ]
 
 _LAZY = {
-    "Advice": "isthmus.advice.answer",
+    "Advice": "isthmus.decide.advice.answer",
     "ArrayLike": "isthmus.move.arrays.accepted",
     "ArrayTree": "isthmus.move.arrays.accepted",
     "CopyFuture": "isthmus.move.transfer.future",
@@ -116,13 +116,13 @@ _LAZY = {
     "Error": "isthmus.errors",
     "HostPointer": "isthmus.move.arrays.pointers",
     "IsthmusWarning": "isthmus.errors",
-    "OffloadAdvice": "isthmus.advice.offload",
+    "OffloadAdvice": "isthmus.decide.advice.offload",
     "OutOfDeviceMemory": "isthmus.errors",
     "PagedArray": "isthmus.move.paged.array",
     "PagedStats": "isthmus.move.paged.array",
-    "Profile": "isthmus.profile.model",
-    "Result": "isthmus.run.model",
-    "Run": "isthmus.run.model",
+    "Profile": "isthmus.decide.profile.model",
+    "Result": "isthmus.measure.run.model",
+    "Run": "isthmus.measure.run.model",
     "SimulationResult": "isthmus.sim.result",
     "StreamLike": "isthmus.move.arrays.accepted",
     "Transfers": "isthmus.move.transfer.transfers",
@@ -130,7 +130,7 @@ _LAZY = {
     "UsageError": "isthmus.errors",
     "Window": "isthmus.move.windows.opening",
     "Windows": "isthmus.move.windows.opening",
-    "advise": "isthmus.advice.asking",
+    "advise": "isthmus.decide.advice.asking",
     "copy": "isthmus.move.transfer.copying",
     "copy_async": "isthmus.move.transfer.copying",
     "device_empty": "isthmus.move.device_memory",

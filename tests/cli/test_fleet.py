@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from fakes.fleets import Made, equal_nodes, write_fleet
-from isthmus.report.fitting import PAGE_WIDTH
+from isthmus.show.fitting import PAGE_WIDTH
 from program import Golden, Invoke
 
 ROOT = Path(__file__).parents[2]

@@ -3,21 +3,21 @@ from pathlib import Path
 import pytest
 
 from fakes import runs
-from isthmus.bench.tests.catalogue import BY_NAME
 from isthmus.errors import UsageError
-from isthmus.expected.judging import Finding, Judgement, judge
-from isthmus.expected.shortfall import explanations
-from isthmus.expected.values import (
+from isthmus.measure.bench.tests.catalogue import BY_NAME
+from isthmus.measure.expected.judging import Finding, Judgement, judge
+from isthmus.measure.expected.shortfall import explanations
+from isthmus.measure.expected.values import (
     all_gpus,
     expected_values,
     gpu_values,
     link_values,
     named_values,
 )
-from isthmus.report.answers.expectation import expectation_text
-from isthmus.report.formats.nvbandwidth_tests import NVBANDWIDTH_TESTS
-from isthmus.run.machine import LinkErrors, Machine
-from isthmus.run.model import Run
+from isthmus.measure.run.machine import LinkErrors, Machine
+from isthmus.measure.run.model import Run
+from isthmus.show.answers.expectation import expectation_text
+from isthmus.show.formats.nvbandwidth_tests import NVBANDWIDTH_TESTS
 
 _H2D, _D2H = "host_to_device_memcpy_ce", "device_to_host_memcpy_ce"
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from isthmus.errors import UsageError
 from isthmus.ground.sizes import parse_sizes
 from isthmus.ground.suggest import shortened
-from isthmus.report.format import RunFormat, TableLayout
-from isthmus.report.formats.as_gdrcopy import GDRCOPY_TESTS
-from isthmus.report.formats.nvbandwidth_tests import DEFAULT_BUFFER_MIB, NVBANDWIDTH_TESTS
+from isthmus.show.format import RunFormat, TableLayout
+from isthmus.show.formats.as_gdrcopy import GDRCOPY_TESTS
+from isthmus.show.formats.nvbandwidth_tests import DEFAULT_BUFFER_MIB, NVBANDWIDTH_TESTS
 
 if TYPE_CHECKING:
-    from isthmus.bench.tests.catalogue import BenchTest
+    from isthmus.measure.bench.tests.catalogue import BenchTest
 
 _MIB = 1 << 20
 # The largest size: no machine has more.
@@ -77,8 +77,8 @@ def tests_of(
     Raises:
         UsageError: No test has this name or number, or none of them is of these suites.
     """
-    from isthmus.bench.selection import select_tests
-    from isthmus.bench.tests.catalogue import BY_NAME, Suite
+    from isthmus.measure.bench.selection import select_tests
+    from isthmus.measure.bench.tests.catalogue import BY_NAME, Suite
 
     known = {suite.value for suite in Suite}
     loose = [word for word in suites if word not in known] if names or prefixes else []

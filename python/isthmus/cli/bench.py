@@ -43,17 +43,17 @@ from isthmus.cli.options import (
 from isthmus.cli.state import DebugOption, state_of
 from isthmus.errors import Error
 from isthmus.ground.sizes import parse_size
-from isthmus.report.format import RunFormat, TableLayout
+from isthmus.show.format import RunFormat, TableLayout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isthmus.bench.opening import Opened
-    from isthmus.bench.request import Request
-    from isthmus.bench.tests.catalogue import BenchTest
     from isthmus.cli.keeping import Keeping
     from isthmus.cli.verdicts import Verdicts
-    from isthmus.run.model import Run
+    from isthmus.measure.bench.opening import Opened
+    from isthmus.measure.bench.request import Request
+    from isthmus.measure.bench.tests.catalogue import BenchTest
+    from isthmus.measure.run.model import Run
 
 
 def bench(
@@ -117,10 +117,10 @@ def bench(
     if show_list:
         _print_list(chosen, layout)
         return
-    from isthmus.bench.request import Request
     from isthmus.cli.keeping import Keeping
     from isthmus.cli.verdicts import verdicts_of
-    from isthmus.expected.values import named_values
+    from isthmus.measure.bench.request import Request
+    from isthmus.measure.expected.values import named_values
 
     state = state_of(context)
     request = Request(

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from isthmus.bench.plan import Point
-from isthmus.run.result import Result, Status
+from isthmus.measure.bench.plan import Point
+from isthmus.measure.run.result import Result, Status
 
 
 class Bar(Protocol):

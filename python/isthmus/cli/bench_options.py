@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from isthmus.report.format import RunFormat
+from isthmus.show.format import RunFormat
 
 RunFormatOption = Annotated[
     RunFormat,

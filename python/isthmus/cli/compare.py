@@ -9,7 +9,7 @@ from isthmus.cli.completing import complete_runs
 from isthmus.cli.failure import worst
 from isthmus.cli.state import DebugOption
 from isthmus.errors import UsageError
-from isthmus.report.format import VerdictFormat
+from isthmus.show.format import VerdictFormat
 
 _FEWEST_RUNS = 2
 
@@ -64,11 +64,11 @@ def compare(
     from isthmus.cli.terminal import columns_of
     from isthmus.cli.tolerance import parse_tolerance
     from isthmus.cli.verdicts import code_of
-    from isthmus.compare.comparison import TOLERANCE
-    from isthmus.compare.comparison import compare as compare_runs
-    from isthmus.report.answers import comparison_data as data
-    from isthmus.report.answers.comparison import comparison_text
-    from isthmus.run.reading import read_run
+    from isthmus.measure.compare.comparison import TOLERANCE
+    from isthmus.measure.compare.comparison import compare as compare_runs
+    from isthmus.measure.run.reading import read_run
+    from isthmus.show.answers import comparison_data as data
+    from isthmus.show.answers.comparison import comparison_text
 
     if len(runs or ()) < _FEWEST_RUNS:
         raise UsageError(

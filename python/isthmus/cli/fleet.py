@@ -87,16 +87,16 @@ def check(
     """
     del debug  # its callback has stored it
     from isthmus.cli.tolerance import parse_tolerance
-    from isthmus.expected.values import named_values
     from isthmus.fleet.check import check_fleet
     from isthmus.fleet.hosts import read_hosts
     from isthmus.fleet.measured import read_fleet
-    from isthmus.run.folder import files_of
-    from isthmus.run.store import runs_folder
+    from isthmus.measure.expected.values import named_values
+    from isthmus.measure.run.folder import files_of
+    from isthmus.measure.run.store import runs_folder
 
     if output_format is FleetFormat.HTML:
-        from isthmus.report.document.page_templates import check_templates
-        from isthmus.report.pictures.drawing import check_pictures
+        from isthmus.show.document.page_templates import check_templates
+        from isthmus.show.pictures.drawing import check_pictures
 
         check_templates()
         check_pictures()
@@ -121,15 +121,15 @@ def check(
 
 def _text(health: "Health", wanted: FleetFormat, *, every: bool) -> str:
     if wanted is FleetFormat.TEXT:
-        from isthmus.report.answers.fleet import fleet_text
+        from isthmus.show.answers.fleet import fleet_text
 
         return fleet_text(health, every=every, width=columns_of(sys.stdout))
     if wanted is FleetFormat.HTML:
-        from isthmus.report.document.as_html import as_html
-        from isthmus.report.document.fleet import fleet_document
+        from isthmus.show.document.as_html import as_html
+        from isthmus.show.document.fleet import fleet_document
 
         return as_html(fleet_document(health))
-    from isthmus.report.answers.fleet_data import fleet_json, fleet_junit, fleet_prometheus
+    from isthmus.show.answers.fleet_data import fleet_json, fleet_junit, fleet_prometheus
 
     if wanted is FleetFormat.JUNIT:
         return fleet_junit(health)

@@ -23,14 +23,14 @@ from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
 from isthmus.errors import UsageError
 from isthmus.ground.spelling import counted
-from isthmus.report.format import RunFormat
+from isthmus.show.format import RunFormat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isthmus.expected.values import GpuValues
     from isthmus.fleet.collecting import Collected
     from isthmus.fleet.task import Task
+    from isthmus.measure.expected.values import GpuValues
 
 
 ExpectOption = Annotated[
@@ -124,10 +124,10 @@ def bench(
     """
     del debug  # its callback has stored it
     from isthmus.cli.asked import sizes_of, tests_of
-    from isthmus.expected.values import named_values
     from isthmus.fleet.collecting import Collector, Wish
-    from isthmus.query.asking import check_queries
-    from isthmus.query.store import Arriving, Store
+    from isthmus.measure.expected.values import named_values
+    from isthmus.measure.query.asking import check_queries
+    from isthmus.measure.query.store import Arriving, Store
 
     own = None if expect is None else named_values(expect)
     place = place_of(workers, scheduler, hosts, python, usual_workers=1)
@@ -173,7 +173,7 @@ def _task(
     from pydantic import ValidationError
 
     from isthmus.fleet.task import Task
-    from isthmus.run.record import first_fault
+    from isthmus.measure.run.record import first_fault
 
     try:
         return Task(
@@ -192,7 +192,7 @@ def _task(
 
 
 def _new_folder() -> Path:
-    from isthmus.run.store import place_of_runs
+    from isthmus.measure.run.store import place_of_runs
 
     return place_of_runs().parent / "fleets" / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
 
@@ -201,8 +201,8 @@ def _verdict(folder: Path, collected: "Collected", own: "GpuValues | None") -> E
     """Check the folder, and print the verdict."""
     from isthmus.fleet.check import check_fleet
     from isthmus.fleet.measured import read_fleet
-    from isthmus.report.answers.fleet import fleet_text
-    from isthmus.run.folder import files_of
+    from isthmus.measure.run.folder import files_of
+    from isthmus.show.answers.fleet import fleet_text
 
     health = check_fleet(read_fleet(files_of(folder), own))
     print_data(fleet_text(health, width=columns_of(sys.stdout)))

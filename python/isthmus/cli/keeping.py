@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from isthmus.cli.stderr import say, say_lines
 from isthmus.errors import WriteError
-from isthmus.run.model import Result, Run
-from isthmus.run.store import check_runs_folder, place_of_runs, save_run
-from isthmus.run.unfinished import RunJournal
+from isthmus.measure.run.model import Result, Run
+from isthmus.measure.run.store import check_runs_folder, place_of_runs, save_run
+from isthmus.measure.run.unfinished import RunJournal
 
 
 class Keeping:

@@ -14,10 +14,10 @@ from statistics import median
 from typing import Any
 
 from isthmus.errors import DriverError, Error, NoDevice
-from isthmus.machine.link import UNKNOWN_LINK, read_link
-from isthmus.machine.link_errors import read_link_errors
-from isthmus.machine.nvml import Nvml
-from isthmus.run.machine import Link
+from isthmus.measure.machine.link import UNKNOWN_LINK, read_link
+from isthmus.measure.machine.link_errors import read_link_errors
+from isthmus.measure.machine.nvml import Nvml
+from isthmus.measure.run.machine import Link
 
 _PROBE_BYTES = 1 << 20
 _FEWEST_COPIES = 8

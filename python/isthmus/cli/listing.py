@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from isthmus.bench.tests.catalogue import METRIC_MEANING, BenchTest
 from isthmus.ground.csv_text import csv_text
 from isthmus.ground.json_text import json_text
-from isthmus.report.fitting import PAGE_WIDTH, table_lines
-from isthmus.report.format import RunFormat
-from isthmus.report.formats.nvbandwidth_tests import listing_text
-from isthmus.report.page import Table
+from isthmus.measure.bench.tests.catalogue import METRIC_MEANING, BenchTest
+from isthmus.show.fitting import PAGE_WIDTH, table_lines
+from isthmus.show.format import RunFormat
+from isthmus.show.formats.nvbandwidth_tests import listing_text
+from isthmus.show.page import Table
 
 
 def listing(tests: Sequence[BenchTest], wanted: RunFormat, *, width: int = PAGE_WIDTH) -> str:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from isthmus import _native
-    from isthmus.bench.choice import Choice
-    from isthmus.profile.measuring import Watch
-    from isthmus.profile.model import Profile
+    from isthmus.decide.profile.measuring import Watch
+    from isthmus.decide.profile.model import Profile
+    from isthmus.measure.bench.choice import Choice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,11 +58,11 @@ def measure_and_keep(
         Unavailable: The time was over before long copies were measured; what is stored stays.
     """
     from isthmus import _native
-    from isthmus.machine.placement import bind_near_device
-    from isthmus.profile.measuring import measure_profile
-    from isthmus.profile.plan import FULL, MAX_EMULATED_BYTES, QUICK
-    from isthmus.profile.reach import require_reach
-    from isthmus.profile.session import Session
+    from isthmus.decide.profile.measuring import measure_profile
+    from isthmus.decide.profile.plan import FULL, MAX_EMULATED_BYTES, QUICK
+    from isthmus.decide.profile.reach import require_reach
+    from isthmus.decide.profile.session import Session
+    from isthmus.measure.machine.placement import bind_near_device
 
     if choice.emulated_because is not None:
         say(f"note: the emulated device is measured: {choice.emulated_because}")
@@ -103,7 +103,7 @@ def _progress(budget_s: float) -> "Iterator[Watch]":
 def _keep(
     measured: "Profile", identity: "_native.ProfileIdentity", output: Path | None, *, debug: bool
 ) -> ExitCode:
-    from isthmus.profile.store import save_profile
+    from isthmus.decide.profile.store import save_profile
 
     if not identity.file:
         say("note: not stored: ISTHMUS_PROFILE is off, or there is no home folder")

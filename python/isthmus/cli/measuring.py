@@ -10,10 +10,10 @@ from isthmus.ground.spelling import counted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from isthmus.bench.opening import Opened
-    from isthmus.bench.request import Request
     from isthmus.cli.keeping import Keeping
-    from isthmus.run.model import Run
+    from isthmus.measure.bench.opening import Opened
+    from isthmus.measure.bench.request import Request
+    from isthmus.measure.run.model import Run
 
 
 def measure(
@@ -35,13 +35,13 @@ def measure(
     Returns:
         The run, and whether Ctrl-C was to stop it.
     """
-    from isthmus.bench.invocation import carry_out, plan_request
-    from isthmus.bench.opening import open_session
-    from isthmus.bench.repeats import carry_out_repeatedly
-    from isthmus.bench.time_limits import time_limits
     from isthmus.cli.interrupt import stop_on_interrupt
     from isthmus.cli.stderr import say
     from isthmus.cli.talk import progress
+    from isthmus.measure.bench.invocation import carry_out, plan_request
+    from isthmus.measure.bench.opening import open_session
+    from isthmus.measure.bench.repeats import carry_out_repeatedly
+    from isthmus.measure.bench.time_limits import time_limits
 
     with stop_on_interrupt(say) as should_stop:
         surroundings = open_session(request.device, bind=request.bind)

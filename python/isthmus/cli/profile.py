@@ -15,8 +15,8 @@ from isthmus.errors import UsageError
 
 if TYPE_CHECKING:
     from isthmus import _native
-    from isthmus.bench.choice import Choice
-    from isthmus.profile.model import Profile
+    from isthmus.decide.profile.model import Profile
+    from isthmus.measure.bench.choice import Choice
 
 _QuickOption = Annotated[
     bool, typer.Option("--quick", help="Take at most 2 s: fewer sizes, up to 64 MiB.")
@@ -58,9 +58,9 @@ def profile(
             hint="leave out --quick and --output, or --show",
         )
     from isthmus import _native
-    from isthmus.bench.choice import choose_device
     from isthmus.cli.measured_profile import measure_and_keep
     from isthmus.cli.output import check_output
+    from isthmus.measure.bench.choice import choose_device
 
     choice = choose_device(device, _native.Driver.open)
     # Before this thread is bound to a node, which would leave it fewer cores.
@@ -79,7 +79,7 @@ def profile(
 
 def _show(choice: "Choice[_native.Driver]", identity: "_native.ProfileIdentity") -> None:
     from isthmus import _native
-    from isthmus.profile.store import stored_profile
+    from isthmus.decide.profile.store import stored_profile
 
     stored = stored_profile(identity)
     _print(stored)
@@ -88,7 +88,7 @@ def _show(choice: "Choice[_native.Driver]", identity: "_native.ProfileIdentity")
 
 
 def _print(one: "Profile") -> None:
-    from isthmus.profile.store import age_text
-    from isthmus.report.answers.profile import profile_as_text
+    from isthmus.decide.profile.store import age_text
+    from isthmus.show.answers.profile import profile_as_text
 
     print_data(profile_as_text(one, age_text(one), width=columns_of(sys.stdout)))

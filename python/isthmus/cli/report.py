@@ -17,8 +17,8 @@ from isthmus.ground.sizes import approximate_size
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isthmus.report.document.parts import Document
-    from isthmus.run.model import Run
+    from isthmus.measure.run.model import Run
+    from isthmus.show.document.parts import Document
 
 _FEWEST_COMPARED = 2
 # More curves of one colour can't be told apart.
@@ -78,10 +78,10 @@ def report(
     del debug  # its callback has stored it
     from isthmus.cli.output import check_output
     from isthmus.files.whole import write_whole
-    from isthmus.report.answers.comparison import names_of
-    from isthmus.report.document.page_templates import check_templates
-    from isthmus.report.pictures.drawing import check_pictures
-    from isthmus.run.reading import LAST
+    from isthmus.measure.run.reading import LAST
+    from isthmus.show.answers.comparison import names_of
+    from isthmus.show.document.page_templates import check_templates
+    from isthmus.show.pictures.drawing import check_pictures
 
     check_templates()
     wanted = format_of(output, output_format)
@@ -108,7 +108,7 @@ def report(
 
 def _files(names: "Sequence[str]", *, compare: bool) -> list[Path]:
     """Find the files of the runs that were named, or those in the folder."""
-    from isthmus.run.reading import find_run
+    from isthmus.measure.run.reading import find_run
 
     folders = [name for name in names if _is_folder(name)]
     if folders and (len(names) > 1 or compare):
@@ -130,8 +130,8 @@ def _files(names: "Sequence[str]", *, compare: bool) -> list[Path]:
 
 def _read(files: "Sequence[Path]", *, is_history: bool) -> "list[Run]":
     """Read the runs; of a folder, those that can be read, if there is one."""
-    from isthmus.report.document.collecting import check_same_kind
-    from isthmus.run.reading import read_run
+    from isthmus.measure.run.reading import read_run
+    from isthmus.show.document.collecting import check_same_kind
 
     found = []
     for number, file in enumerate(files, start=1):
@@ -154,7 +154,7 @@ def _is_folder(name: str) -> bool:
 
 
 def _files_of(folder: Path) -> list[Path]:
-    from isthmus.run.store import FINISHED
+    from isthmus.measure.run.store import FINISHED
 
     files = sorted(folder.glob(f"*{FINISHED}"))
     if not files:
@@ -177,11 +177,11 @@ def _name(runs: "Sequence[Run]") -> str:
 
 def _text(runs: "list[Run]", wanted: ReportFormat, *, compare: bool, is_history: bool) -> str:
     if wanted is ReportFormat.MARKDOWN:
-        from isthmus.report.document.as_markdown import as_markdown
+        from isthmus.show.document.as_markdown import as_markdown
 
         return as_markdown(_document(runs, wanted, compare=compare, is_history=is_history))
-    from isthmus.report.document.as_html import as_html
-    from isthmus.report.document.drawers import Drawers
+    from isthmus.show.document.as_html import as_html
+    from isthmus.show.document.drawers import Drawers
 
     # They start while the document is collected, if there is enough to draw.
     many = sum(len(run.results) for run in runs) >= _MANY_RESULTS
@@ -193,9 +193,9 @@ def _text(runs: "list[Run]", wanted: ReportFormat, *, compare: bool, is_history:
 def _document(
     runs: "list[Run]", wanted: ReportFormat, *, compare: bool, is_history: bool
 ) -> "Document":
-    from isthmus.report.document.collecting import document_of
-    from isthmus.report.document.comparing import comparison_chapter
-    from isthmus.report.document.history import history_chapter
+    from isthmus.show.document.collecting import document_of
+    from isthmus.show.document.comparing import comparison_chapter
+    from isthmus.show.document.history import history_chapter
 
     drawn = wanted is ReportFormat.HTML
     if is_history:

@@ -14,8 +14,8 @@ from isthmus.cli.state import DebugOption, state_of
 from isthmus.cli.stdout import print_data
 from isthmus.errors import UsageError
 from isthmus.ground.suggest import did_you_mean, shortened
-from isthmus.report.format import PageFormat
 from isthmus.reproduce.catalogue import EXPERIMENTS, Experiment
+from isthmus.show.format import PageFormat
 
 _NAMES = (*(experiment.name for experiment in EXPERIMENTS), NAME)
 

@@ -14,10 +14,10 @@ from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of, draws_characters
 from isthmus.errors import Error, Unavailable, UsageError
 from isthmus.ground.spelling import counted
-from isthmus.report.format import Format
 from isthmus.reproduce.as_markdown import document, page_markdown, preformatted
 from isthmus.reproduce.catalogue import EXPERIMENTS, Experiment
 from isthmus.reproduce.side_by_side import page_of
+from isthmus.show.format import Format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +76,7 @@ def _simulates(wish: "Wish") -> bool:
 
 def _in_run(named: str) -> "Sequence[Experiment]":
     """Choose the experiments that a run has tests of, and say which it doesn't have."""
-    from isthmus.run.reading import read_run
+    from isthmus.measure.run.reading import read_run
 
     run = read_run(named)
     tests = {result.test for result in run.results}

@@ -15,7 +15,7 @@ from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
 from isthmus.errors import Error, UsageError
 from isthmus.ground.spelling import counted
-from isthmus.report.format import Format
+from isthmus.show.format import Format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,7 +166,7 @@ def _check(output: Path | None, *, pictures: bool, grid: bool) -> None:
             raise UsageError("--grid needs a place for its files", hint="-o FOLDER")
         return
     from isthmus.files.folder import make_folder
-    from isthmus.report.pictures.drawing import check_pictures
+    from isthmus.show.pictures.drawing import check_pictures
     from isthmus.sim.store import check_pyarrow
 
     check_pyarrow()

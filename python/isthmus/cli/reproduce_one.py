@@ -15,18 +15,18 @@ from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import draws_characters
 from isthmus.errors import Error, UsageError
-from isthmus.report.format import PageFormat, page_format_of_file
 from isthmus.reproduce.publication import Publication, read_publication
 from isthmus.reproduce.side_by_side import Reproduced, page_of, reproduced
+from isthmus.show.format import PageFormat, page_format_of_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from isthmus.bench.opening import Opened
-    from isthmus.bench.request import Request
     from isthmus.cli.reproduce_wish import Wish
+    from isthmus.measure.bench.opening import Opened
+    from isthmus.measure.bench.request import Request
+    from isthmus.measure.run.model import Run
     from isthmus.reproduce.catalogue import Experiment
-    from isthmus.run.model import Run
 
 # With a time in proportion to their number, an H100 had none left for 15 of 76 points.
 _TIMES_PROPORTION = 1.6
@@ -99,7 +99,7 @@ def obtain(experiment: "Experiment", wish: "Wish", *, started_s: float = STARTED
 
 
 def _read(named: str) -> "Run":
-    from isthmus.run.reading import read_run
+    from isthmus.measure.run.reading import read_run
 
     return read_run(named)
 
@@ -107,8 +107,8 @@ def _read(named: str) -> "Run":
 def _measured(
     experiment: "Experiment", publication: Publication, wish: "Wish", started_s: float
 ) -> "Run":
-    from isthmus.bench.request import Request
-    from isthmus.bench.selection import select_tests
+    from isthmus.measure.bench.request import Request
+    from isthmus.measure.bench.selection import select_tests
 
     def prepare(request: "Request", surroundings: "Opened") -> "Request":
         emulated = surroundings.session.emulated
@@ -152,9 +152,9 @@ def _write(path: Path | None, one: Reproduced, otherwise: PageFormat) -> None:
 
 
 def _text(one: Reproduced, wanted: PageFormat) -> str:
-    from isthmus.report.formats.as_text import page_text
     from isthmus.reproduce.as_data import as_csv, as_json
     from isthmus.reproduce.as_markdown import page_markdown
+    from isthmus.show.formats.as_text import page_text
 
     title = one.publication.name
     texts = {
@@ -175,8 +175,8 @@ def draw(one: Reproduced, folder: Path | None) -> None:
     """
     if folder is None:
         return
-    from isthmus.report.pictures.drawing import write_chart
     from isthmus.reproduce.pictures import chart_of
+    from isthmus.show.pictures.drawing import write_chart
 
     chart = chart_of(one)
     if chart is None:

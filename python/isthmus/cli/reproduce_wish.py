@@ -82,7 +82,7 @@ def wish_of(
         raise UsageError(f"{ways[0]} and --all-sizes", hint="leave one of them out")
     if plots is not None:
         from isthmus.files.folder import make_folder
-        from isthmus.report.pictures.drawing import check_pictures
+        from isthmus.show.pictures.drawing import check_pictures
 
         check_pictures()
         make_folder(plots, option="--plots")

@@ -21,8 +21,8 @@ from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
 from isthmus.errors import UsageError
 from isthmus.ground.spelling import counted
-from isthmus.report.fitting import PAGE_WIDTH
-from isthmus.report.format import Format, format_of_file
+from isthmus.show.fitting import PAGE_WIDTH
+from isthmus.show.format import Format, format_of_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from isthmus.cli.state import DebugOption
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
 from isthmus.errors import UsageError
-from isthmus.report.format import Format
+from isthmus.show.format import Format
 
 if TYPE_CHECKING:
     from isthmus.sim.machine import ModelledMachine
@@ -61,7 +61,7 @@ def calibrate(
     from isthmus.cli.output import check_output
     from isthmus.cli.stderr import say_lines
     from isthmus.files.whole import write_whole
-    from isthmus.run.reading import read_run
+    from isthmus.measure.run.reading import read_run
     from isthmus.sim.driver.as_text import Comparison, comparison_text
     from isthmus.sim.driver.fetching import fitted_fetch, fitting_programs, num_steps
     from isthmus.sim.driver.fitting import Fit, fitted
@@ -121,7 +121,7 @@ def validate(
     Exit codes: 0 ok, 2 usage.
     """
     del debug  # its callback has stored it
-    from isthmus.run.reading import read_run
+    from isthmus.measure.run.reading import read_run
     from isthmus.sim.driver.as_text import Comparison, comparison_text
     from isthmus.sim.driver.fitting import compared
     from isthmus.sim.driver.measured import not_predicted, points_of

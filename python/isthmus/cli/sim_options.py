@@ -47,12 +47,12 @@ def with_profile(setup: "Setup", profile: str | None) -> "Setup":
     if profile is None:
         return setup
     from isthmus.cli.stderr import say
-    from isthmus.profile.store import load_profile, stored_profile
+    from isthmus.decide.profile.store import load_profile, stored_profile
     from isthmus.sim.measured_link import link_source, with_measured_link
 
     if profile == STORED:
         from isthmus import _native
-        from isthmus.bench.choice import choose_device
+        from isthmus.measure.bench.choice import choose_device
 
         choice = choose_device(None, _native.Driver.open)
         found = stored_profile(_native.profile_identity(choice.driver, choice.ordinal))

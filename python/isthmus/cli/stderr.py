@@ -12,7 +12,7 @@ from typing import TextIO
 
 from isthmus.cli.terminal import TROUBLE, columns_of, is_terminal
 from isthmus.ground.suggest import one_line
-from isthmus.report.fitting import wrapped
+from isthmus.show.fitting import wrapped
 
 _SHOW_CURSOR = b"\x1b[?25h"
 

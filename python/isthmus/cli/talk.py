@@ -5,14 +5,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from isthmus.bench.plan import Point
-from isthmus.bench.runner import Observer
 from isthmus.cli.stderr import say
 from isthmus.cli.terminal import is_terminal
 from isthmus.ground.spelling import counted
-from isthmus.report.numbers import gigabytes_per_second, microseconds
-from isthmus.report.quantities import quantity
-from isthmus.run.result import Result, Status
+from isthmus.measure.bench.plan import Point
+from isthmus.measure.bench.runner import Observer
+from isthmus.measure.run.result import Result, Status
+from isthmus.show.numbers import gigabytes_per_second, microseconds
+from isthmus.show.quantities import quantity
 
 # Of a run with more points, not each has a line.
 _FEW_POINTS = 30

@@ -2,9 +2,9 @@
 
 import re
 
-from isthmus.compare.comparison import DEFAULT_TOLERANCE
 from isthmus.errors import UsageError
 from isthmus.ground.suggest import shortened
+from isthmus.measure.compare.comparison import DEFAULT_TOLERANCE
 
 _FORM = re.compile(r"(?P<number>[0-9]{1,6}(?:\.[0-9]{1,6})?)\s*(?P<percent>%?)")
 

@@ -9,17 +9,17 @@ from isthmus.cli.failure import ExitCode, worst
 from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
-from isthmus.compare.comparison import TOLERANCE, Comparison, check_kind, compare
-from isthmus.compare.judging import Verdict
-from isthmus.compare.machines import identity_of
 from isthmus.errors import UsageError
 from isthmus.files.folder import make_folder
 from isthmus.ground.spelling import counted
-from isthmus.run.reading import read_run
+from isthmus.measure.compare.comparison import TOLERANCE, Comparison, check_kind, compare
+from isthmus.measure.compare.judging import Verdict
+from isthmus.measure.compare.machines import identity_of
+from isthmus.measure.run.reading import read_run
 
 if TYPE_CHECKING:
-    from isthmus.expected.values import GpuValues
-    from isthmus.run.model import Run
+    from isthmus.measure.expected.values import GpuValues
+    from isthmus.measure.run.model import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ class Verdicts:
                 machine, or the device is emulated, for which there are no expected values.
         """
         if self.expect:
-            from isthmus.expected.judging import refuse_emulated
+            from isthmus.measure.expected.judging import refuse_emulated
 
             refuse_emulated(self.own, emulated=emulated)
         if self.baseline is None:
@@ -85,15 +85,15 @@ class Verdicts:
         texts, codes = [], []
         width = columns_of(sys.stdout if on_stdout else sys.stderr)
         if self.baseline is not None:
-            from isthmus.report.answers.comparison import comparison_text
+            from isthmus.show.answers.comparison import comparison_text
 
             comparison = compare(self.baseline, run, self.tolerance)
             text = comparison_text([self.baseline, run], [comparison], every=False, width=width)
             texts.append(text)
             codes.append(code_of(comparison))
         if self.expect:
-            from isthmus.expected.judging import Judgement, judge
-            from isthmus.report.answers.expectation import expectation_text
+            from isthmus.measure.expected.judging import Judgement, judge
+            from isthmus.show.answers.expectation import expectation_text
 
             findings = judge(run, self.own)
             texts.append(expectation_text(run, findings, width=width))
@@ -115,7 +115,7 @@ class Verdicts:
         """
         if self.plots is None:
             return
-        from isthmus.report.pictures.of_run import draw_run
+        from isthmus.show.pictures.of_run import draw_run
 
         make_folder(self.plots, option="--plots")
         drawn = draw_run(run, self.plots)
@@ -156,7 +156,7 @@ def verdicts_of(
         option = "--anyway" if anyway else "--tolerance"
         raise UsageError(f"{option} is for --compare", hint="name a run: --compare last")
     if plots is not None:
-        from isthmus.report.pictures.drawing import check_pictures
+        from isthmus.show.pictures.drawing import check_pictures
 
         check_pictures()
         make_folder(plots, option="--plots")

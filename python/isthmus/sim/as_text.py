@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from isthmus.ground.csv_text import csv_of_records
 from isthmus.ground.sizes import approximate_size
-from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
-from isthmus.report.format import Format
-from isthmus.report.page import Table
+from isthmus.show.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
+from isthmus.show.format import Format
+from isthmus.show.page import Table
 from isthmus.sim.settings import Setup, setting_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 
 from isthmus.errors import UsageError
 from isthmus.ground.suggest import did_you_mean, shortened
-from isthmus.run.record import Record
+from isthmus.measure.run.record import Record
 from isthmus.sim.machine import ModelledMachine
 from isthmus.sim.machine_files import refusal
 from isthmus.sim.options import Options

@@ -14,7 +14,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 import isthmus
 from isthmus.errors import Error, UsageError
 from isthmus.ground.suggest import one_line
-from isthmus.run.record import Integer, Record, first_fault
+from isthmus.measure.run.record import Integer, Record, first_fault
 from isthmus.sim.library import Library
 from isthmus.sim.points import SweepPoint, key_of
 from isthmus.sim.quantities import STORED

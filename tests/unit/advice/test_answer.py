@@ -4,13 +4,13 @@ from collections.abc import Sequence
 import pytest
 
 from fakes.advice import COPIES, KIB, MEMORY, MIB, costs, line, machine_profile, memory
-from isthmus.advice.answer import Advice, advice_on, classic_answers
-from isthmus.advice.interval import Curve
-from isthmus.advice.question import Buffer, Direction, Question
-from isthmus.advice.turns import Range
-from isthmus.advice.ways import Name, Way
+from isthmus.decide.advice.answer import Advice, advice_on, classic_answers
+from isthmus.decide.advice.interval import Curve
+from isthmus.decide.advice.question import Buffer, Direction, Question
+from isthmus.decide.advice.turns import Range
+from isthmus.decide.advice.ways import Name, Way
+from isthmus.decide.profile.model import MemoryCost, MemoryKind, MemoryPoint, Path, Profile, Timing
 from isthmus.errors import UsageError
-from isthmus.profile.model import MemoryCost, MemoryKind, MemoryPoint, Path, Profile, Timing
 
 
 def asked(profile: Profile | None = None, **question: object) -> Advice:

@@ -8,9 +8,9 @@ import pytest
 
 import isthmus
 from fakes.advice import machine_profile
-from isthmus.advice.ways import Name
+from isthmus.decide.advice.ways import Name
+from isthmus.decide.profile.store import save_profile
 from isthmus.errors import UsageError
-from isthmus.profile.store import save_profile
 
 pytestmark = pytest.mark.native
 

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 import pytest
 
-from isthmus.advice.answer import Advice, advice_on, classic_answers
-from isthmus.advice.machine import MachineCosts
-from isthmus.advice.machines import machine_names, machine_profile
-from isthmus.advice.question import Buffer, Direction, Question
-from isthmus.advice.turns import Range
-from isthmus.advice.ways import Name, Way, ways_of
+from isthmus.decide.advice.answer import Advice, advice_on, classic_answers
+from isthmus.decide.advice.machine import MachineCosts
+from isthmus.decide.advice.machines import machine_names, machine_profile
+from isthmus.decide.advice.question import Buffer, Direction, Question
+from isthmus.decide.advice.turns import Range
+from isthmus.decide.advice.ways import Name, Way, ways_of
+from isthmus.decide.profile.model import MemoryKind, Profile
 from isthmus.ground.life import Life
-from isthmus.profile.model import MemoryKind, Profile
-from isthmus.report.answers.advice import advice_as_text
+from isthmus.measure.run.reading import read_run
 from isthmus.reproduce.publication import read_publication
 from isthmus.reproduce.side_by_side import reproduced
-from isthmus.run.reading import read_run
+from isthmus.show.answers.advice import advice_as_text
 
 SIZES = sorted({1, 2, 3, *(1 << power for power in range(2, 29)), 3000, 100_000, 5_000_000})
 CASES = [

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from fakes.advice import machine_profile as made_up
-from isthmus.advice.machines import machine_names, machine_profile
+from isthmus.decide.advice.machines import machine_names, machine_profile
+from isthmus.decide.profile.store import profile_text, save_profile
 from isthmus.errors import UsageError
-from isthmus.profile.store import profile_text, save_profile
 
 
 def test_every_machine_that_is_shipped_can_be_read_and_is_real() -> None:

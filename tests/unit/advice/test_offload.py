@@ -3,10 +3,10 @@ import random
 import pytest
 
 from fakes.advice import COPIES, KIB, MIB, line, machine_profile
-from isthmus.advice.answer import advice_on
-from isthmus.advice.machines import machine_names
-from isthmus.advice.machines import machine_profile as shipped
-from isthmus.advice.offload import (
+from isthmus.decide.advice.answer import advice_on
+from isthmus.decide.advice.machines import machine_names
+from isthmus.decide.advice.machines import machine_profile as shipped
+from isthmus.decide.advice.offload import (
     Computation,
     OffloadAdvice,
     OnGpu,
@@ -14,10 +14,10 @@ from isthmus.advice.offload import (
     offload_advice,
     scaled_size,
 )
-from isthmus.advice.question import Buffer, Question
-from isthmus.advice.ways import Name
+from isthmus.decide.advice.question import Buffer, Question
+from isthmus.decide.advice.ways import Name
+from isthmus.decide.profile.model import Path
 from isthmus.errors import UsageError
-from isthmus.profile.model import Path
 
 
 def asked(**computation: object) -> OffloadAdvice:

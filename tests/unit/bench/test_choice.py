@@ -3,8 +3,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from isthmus.bench.choice import choose_device
 from isthmus.errors import DriverError, NoDevice, Unavailable, UsageError
+from isthmus.measure.bench.choice import choose_device
 
 
 @dataclass

@@ -6,17 +6,17 @@ import pytest
 
 from fakes.latency import ROOMY
 from fakes.session import FakeMeasurement, FakeSamples
-from isthmus.bench.clock_checks import check_latencies
-from isthmus.bench.demand import Demand
-from isthmus.bench.native.session import NativeSession, loop_named
-from isthmus.bench.native.wall_time import within_wall_time
-from isthmus.bench.stopping import StoppingRule
-from isthmus.bench.tests.bench_test import BenchTest, Variation
-from isthmus.bench.tests.catalogue import BY_NAME
-from isthmus.bench.tests.experiments import EXPERIMENT_TESTS
-from isthmus.bench.tests.small_copies import SmallCopyTest
 from isthmus.errors import ImpossibleTime
-from isthmus.machine.placement import Placement
+from isthmus.measure.bench.clock_checks import check_latencies
+from isthmus.measure.bench.demand import Demand
+from isthmus.measure.bench.native.session import NativeSession, loop_named
+from isthmus.measure.bench.native.wall_time import within_wall_time
+from isthmus.measure.bench.stopping import StoppingRule
+from isthmus.measure.bench.tests.bench_test import BenchTest, Variation
+from isthmus.measure.bench.tests.catalogue import BY_NAME
+from isthmus.measure.bench.tests.experiments import EXPERIMENT_TESTS
+from isthmus.measure.bench.tests.small_copies import SmallCopyTest
+from isthmus.measure.machine.placement import Placement
 
 RULE = StoppingRule(min_samples=3, max_samples=3, max_seconds=1.0, relative_iqr=0.01)
 ASYNC = BY_NAME["host_to_device_small_copy_async"]

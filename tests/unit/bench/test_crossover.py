@@ -1,9 +1,9 @@
 from fakes.session import FakeMeasurement, FakeSamples, FakeSession, Watcher
-from isthmus.bench.derived.crossover import crossovers
-from isthmus.bench.plan import Point
-from isthmus.bench.runner import RunSettings, run_points
-from isthmus.bench.tests.catalogue import BY_NAME, PLAIN, Variation, WindowTest
-from isthmus.run.result import Result
+from isthmus.measure.bench.derived.crossover import crossovers
+from isthmus.measure.bench.plan import Point
+from isthmus.measure.bench.runner import RunSettings, run_points
+from isthmus.measure.bench.tests.catalogue import BY_NAME, PLAIN, Variation, WindowTest
+from isthmus.measure.run.result import Result
 
 WRITE, READ, PUSH = (BY_NAME[f"window_{name}"] for name in ("write", "read", "push"))
 SIZES = [4, 64, 1024, 16384]

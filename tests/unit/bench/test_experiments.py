@@ -2,12 +2,12 @@
 
 from fakes.latency import ROOMY, results_of, run_of
 from fakes.session import FakeMeasurement, FakeSamples, FakeSession
-from isthmus.bench.demand import Demand, Limits
-from isthmus.bench.plan import Point, plan_points
-from isthmus.bench.tests.catalogue import BenchTest
-from isthmus.bench.tests.experiments import EXPERIMENT_TESTS
-from isthmus.report.tables.experiments import experiment_tables
-from isthmus.run.model import Status
+from isthmus.measure.bench.demand import Demand, Limits
+from isthmus.measure.bench.plan import Point, plan_points
+from isthmus.measure.bench.tests.catalogue import BenchTest
+from isthmus.measure.bench.tests.experiments import EXPERIMENT_TESTS
+from isthmus.measure.run.model import Status
+from isthmus.show.tables.experiments import experiment_tables
 
 KIB = 1 << 10
 HOME_BY_CPU, HOME_BY_GPU, ROUND = EXPERIMENT_TESTS

@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakes.session import FakeMeasurement, FakeSamples, FakeSession, Watcher
-from isthmus.bench.derived.fit import fit_line, fits
-from isthmus.bench.plan import Point
-from isthmus.bench.runner import RunSettings, run_points
-from isthmus.bench.tests.bench_test import BenchTest, Variation
-from isthmus.bench.tests.catalogue import BY_NAME
-from isthmus.run.result import Result
+from isthmus.measure.bench.derived.fit import fit_line, fits
+from isthmus.measure.bench.plan import Point
+from isthmus.measure.bench.runner import RunSettings, run_points
+from isthmus.measure.bench.tests.bench_test import BenchTest, Variation
+from isthmus.measure.bench.tests.catalogue import BY_NAME
+from isthmus.measure.run.result import Result
 
 SIZES = [4, 64, 1024, 16384, 1 << 20, 1 << 28]
 START_S, S_PER_BYTE = 2e-6, 1 / 55e9

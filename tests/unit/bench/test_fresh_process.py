@@ -7,9 +7,9 @@ import pytest
 
 from fakes import measuring
 from fakes.session import Watcher
-from isthmus.bench.fresh_process import ProcessEnded, measure_in_fresh_process
-from isthmus.bench.request import Request
-from isthmus.bench.tests.catalogue import TESTS
+from isthmus.measure.bench.fresh_process import ProcessEnded, measure_in_fresh_process
+from isthmus.measure.bench.request import Request
+from isthmus.measure.bench.tests.catalogue import TESTS
 
 REQUEST = Request(tests=TESTS[:2], repeat=3)
 FAKES = str(Path(measuring.__file__).parents[1])

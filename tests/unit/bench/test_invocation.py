@@ -6,18 +6,18 @@ import pytest
 
 from fakes import runs
 from fakes.session import FakeMeasurement, FakeSession, Watcher, usual
-from isthmus.bench import invocation
-from isthmus.bench.demand import Limits
-from isthmus.bench.invocation import carry_out, plan_request
-from isthmus.bench.plan import Point
-from isthmus.bench.request import Request
-from isthmus.bench.runner import Observer, Outcome, RunSettings, run_points
-from isthmus.bench.session import Session
-from isthmus.bench.tests.catalogue import TESTS, BenchTest
-from isthmus.bench.time_limits import EMULATED, REAL, time_limits
 from isthmus.errors import UsageError
-from isthmus.run.machine import LinkErrors, Machine, WindowFacts
-from isthmus.run.model import Result, Run
+from isthmus.measure.bench import invocation
+from isthmus.measure.bench.demand import Limits
+from isthmus.measure.bench.invocation import carry_out, plan_request
+from isthmus.measure.bench.plan import Point
+from isthmus.measure.bench.request import Request
+from isthmus.measure.bench.runner import Observer, Outcome, RunSettings, run_points
+from isthmus.measure.bench.session import Session
+from isthmus.measure.bench.tests.catalogue import TESTS, BenchTest
+from isthmus.measure.bench.time_limits import EMULATED, REAL, time_limits
+from isthmus.measure.run.machine import LinkErrors, Machine, WindowFacts
+from isthmus.measure.run.model import Result, Run
 
 
 @dataclass

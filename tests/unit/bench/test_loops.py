@@ -3,14 +3,14 @@
 import pytest
 
 from isthmus import _native
-from isthmus.bench.demand import Demand, Limits
-from isthmus.bench.native.device_under_test import DeviceUnderTest
-from isthmus.bench.native.places import values_of
-from isthmus.bench.native.session import loop_named
-from isthmus.bench.tests.bench_test import BenchTest
-from isthmus.bench.tests.catalogue import TESTS
 from isthmus.errors import UsageError
-from isthmus.machine.placement import Placement
+from isthmus.measure.bench.demand import Demand, Limits
+from isthmus.measure.bench.native.device_under_test import DeviceUnderTest
+from isthmus.measure.bench.native.places import values_of
+from isthmus.measure.bench.native.session import loop_named
+from isthmus.measure.bench.tests.bench_test import BenchTest
+from isthmus.measure.bench.tests.catalogue import TESTS
+from isthmus.measure.machine.placement import Placement
 
 LOOPS = _native.measuring_loops()
 NATIVE = [test for test in TESTS if test.loop]

@@ -1,12 +1,12 @@
 """What suites numa and multi plan on other machines."""
 
-from isthmus.bench.demand import Demand, Limits
-from isthmus.bench.plan import plan_points
-from isthmus.bench.tests.all_gpus import AllGpusTest
-from isthmus.bench.tests.catalogue import BY_NAME, Variation
-from isthmus.bench.tests.multi import MULTI_TESTS
-from isthmus.bench.tests.numa import NUMA_TESTS, USUAL_BYTES
-from isthmus.bench.tests.peers import OneGpuTest, PeerTest
+from isthmus.measure.bench.demand import Demand, Limits
+from isthmus.measure.bench.plan import plan_points
+from isthmus.measure.bench.tests.all_gpus import AllGpusTest
+from isthmus.measure.bench.tests.catalogue import BY_NAME, Variation
+from isthmus.measure.bench.tests.multi import MULTI_TESTS
+from isthmus.measure.bench.tests.numa import NUMA_TESTS, USUAL_BYTES
+from isthmus.measure.bench.tests.peers import OneGpuTest, PeerTest
 
 GIB = 1 << 30
 MIB = 1 << 20

@@ -6,14 +6,14 @@ from typing import cast
 import pytest
 
 from isthmus import _native
-from isthmus.bench.native.device_under_test import DeviceUnderTest
-from isthmus.bench.native.kernels import open_kernels
-from isthmus.bench.native.places import far_node
-from isthmus.bench.native.session import NativeSession
-from isthmus.bench.tests.catalogue import BufferKinds, HostMemory
 from isthmus.errors import Unavailable, UsageError
-from isthmus.machine.placement import Placement
-from isthmus.run.machine import LinkErrors
+from isthmus.measure.bench.native.device_under_test import DeviceUnderTest
+from isthmus.measure.bench.native.kernels import open_kernels
+from isthmus.measure.bench.native.places import far_node
+from isthmus.measure.bench.native.session import NativeSession
+from isthmus.measure.bench.tests.catalogue import BufferKinds, HostMemory
+from isthmus.measure.machine.placement import Placement
+from isthmus.measure.run.machine import LinkErrors
 
 
 def test_compiled_kernels_are_kept_in_the_user_s_cache(
@@ -48,7 +48,7 @@ class FakeNode:
 
 
 class FakeWatch:
-    """Implements isthmus.machine.link_errors.LinkErrorWatch: a replay more at each look."""
+    """Implements isthmus.measure.machine.link_errors.LinkErrorWatch: a replay more at each look."""
 
     begun = 0
 
@@ -65,7 +65,7 @@ class FakeWatch:
 def test_errors_of_the_link_are_counted_from_the_first_time_that_they_are_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("isthmus.bench.native.session.LinkErrorWatch", FakeWatch)
+    monkeypatch.setattr("isthmus.measure.bench.native.session.LinkErrorWatch", FakeWatch)
     monkeypatch.setattr(FakeWatch, "begun", 0)
     driver = SimpleNamespace(emulated=False)
     context = SimpleNamespace(device=SimpleNamespace(pci_address="0000:01:00.0"))

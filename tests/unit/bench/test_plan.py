@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isthmus.bench.demand import Demand, Limits, largest_emulated_bytes, limits_of
-from isthmus.bench.plan import Plan, Point
-from isthmus.bench.plan import plan_points as plan_demand
-from isthmus.bench.tests.bench_test import Suite
-from isthmus.bench.tests.catalogue import BY_NAME, TESTS, BenchTest, Variation
 from isthmus.errors import UsageError
+from isthmus.measure.bench.demand import Demand, Limits, largest_emulated_bytes, limits_of
+from isthmus.measure.bench.plan import Plan, Point
+from isthmus.measure.bench.plan import plan_points as plan_demand
+from isthmus.measure.bench.tests.bench_test import Suite
+from isthmus.measure.bench.tests.catalogue import BY_NAME, TESTS, BenchTest, Variation
 
 GIB = 1 << 30
 ROOMY = Limits(device_bytes=64 * GIB, host_bytes=32 * GIB)

@@ -3,11 +3,11 @@ import math
 import pytest
 
 from fakes.session import FakeMeasurement, FakeSamples, FakeSession, Watcher
-from isthmus.bench.plan import Point
-from isthmus.bench.plausible import contradiction, impossible_time
-from isthmus.bench.runner import RunSettings, run_points
-from isthmus.bench.tests.catalogue import BY_NAME, Variation
-from isthmus.run.model import Result, Status
+from isthmus.measure.bench.plan import Point
+from isthmus.measure.bench.plausible import contradiction, impossible_time
+from isthmus.measure.bench.runner import RunSettings, run_points
+from isthmus.measure.bench.tests.catalogue import BY_NAME, Variation
+from isthmus.measure.run.model import Result, Status
 
 MIB = 1 << 20
 # What a link of PCIe 5.0 takes for 64 MiB.

@@ -6,15 +6,15 @@ import pytest
 
 from fakes import runs
 from fakes.session import Watcher
-from isthmus.bench.fresh_process import ProcessEnded
-from isthmus.bench.plan import Point
-from isthmus.bench.repeats import carry_out_repeatedly, drift_of, merged_result, merged_run
-from isthmus.bench.request import Request
-from isthmus.bench.runner import Observer
-from isthmus.bench.tests.catalogue import TESTS
-from isthmus.run.machine import LinkErrors
-from isthmus.run.model import Result, Run, Status
-from isthmus.run.store import run_text
+from isthmus.measure.bench.fresh_process import ProcessEnded
+from isthmus.measure.bench.plan import Point
+from isthmus.measure.bench.repeats import carry_out_repeatedly, drift_of, merged_result, merged_run
+from isthmus.measure.bench.request import Request
+from isthmus.measure.bench.runner import Observer
+from isthmus.measure.bench.tests.catalogue import TESTS
+from isthmus.measure.run.machine import LinkErrors
+from isthmus.measure.run.model import Result, Run, Status
+from isthmus.measure.run.store import run_text
 
 REQUEST = Request(tests=TESTS, repeat=3, command=["isthmus", "bench", "--repeat", "3"])
 PASSED = next(r for r in runs.run().results if r.status == Status.PASSED and r.stopped_by)

@@ -1,17 +1,6 @@
 import pytest
 
 from fakes.session import FakeMeasurement, FakeSamples, FakeSession, Watcher, usual
-from isthmus.bench.plan import Point
-from isthmus.bench.runner import Outcome, RunSettings, run_points
-from isthmus.bench.stopping import StoppingRule
-from isthmus.bench.tests.catalogue import (
-    BY_NAME,
-    BenchTest,
-    HostMemory,
-    Residence,
-    SmallCopyTest,
-    Variation,
-)
 from isthmus.errors import (
     CODES_THAT_END_A_CONTEXT,
     CorruptTransfer,
@@ -19,7 +8,18 @@ from isthmus.errors import (
     OutOfDeviceMemory,
     Unavailable,
 )
-from isthmus.run.model import Status
+from isthmus.measure.bench.plan import Point
+from isthmus.measure.bench.runner import Outcome, RunSettings, run_points
+from isthmus.measure.bench.stopping import StoppingRule
+from isthmus.measure.bench.tests.catalogue import (
+    BY_NAME,
+    BenchTest,
+    HostMemory,
+    Residence,
+    SmallCopyTest,
+    Variation,
+)
+from isthmus.measure.run.model import Status
 
 H2D = BY_NAME["host_to_device_memcpy_ce"]
 D2H = BY_NAME["device_to_host_memcpy_ce"]

@@ -1,9 +1,9 @@
 import pytest
 
-from isthmus.bench.selection import select_tests
-from isthmus.bench.tests.catalogue import BY_NAME, TESTS, CopyTest, HostMemory, Suite
 from isthmus.errors import UsageError
 from isthmus.ground.suggest import did_you_mean, nearest_names
+from isthmus.measure.bench.selection import select_tests
+from isthmus.measure.bench.tests.catalogue import BY_NAME, TESTS, CopyTest, HostMemory, Suite
 
 
 def test_nothing_asked_for_means_every_test_but_those_of_paging_which_take_long() -> None:

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 from fakes.latency import ROOMY, results_of, run_of
 from fakes.session import FakeMeasurement, FakeSamples, FakeSession
-from isthmus.bench.demand import Demand
-from isthmus.bench.metrics import Metric
-from isthmus.bench.tests.bench_test import PLAIN, Variation
-from isthmus.bench.tests.catalogue import BY_NAME, BenchTest
-from isthmus.bench.tests.experiments import EXPERIMENT_TESTS
-from isthmus.bench.tests.small_copies import SMALL_COPY_TESTS, Method
-from isthmus.report.tables.small_copies import comparison_lines, small_copy_tables
-from isthmus.report.tables.waived import waived_lines
+from isthmus.measure.bench.demand import Demand
+from isthmus.measure.bench.metrics import Metric
+from isthmus.measure.bench.tests.bench_test import PLAIN, Variation
+from isthmus.measure.bench.tests.catalogue import BY_NAME, BenchTest
+from isthmus.measure.bench.tests.experiments import EXPERIMENT_TESTS
+from isthmus.measure.bench.tests.small_copies import SMALL_COPY_TESTS, Method
+from isthmus.show.tables.small_copies import comparison_lines, small_copy_tables
+from isthmus.show.tables.waived import waived_lines
 
 KIB = 1 << 10
 ASYNC = BY_NAME["host_to_device_small_copy_async"]

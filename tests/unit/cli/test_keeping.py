@@ -6,9 +6,9 @@ from fakes import runs
 from isthmus.cli.keeping import Keeping
 from isthmus.errors import WriteError
 from isthmus.files.journal import Journal, is_open
-from isthmus.run.model import Run
-from isthmus.run.reading import read_run
-from isthmus.run.store import runs_folder
+from isthmus.measure.run.model import Run
+from isthmus.measure.run.reading import read_run
+from isthmus.measure.run.store import runs_folder
 
 
 def begun(run: Run) -> Run:

@@ -9,9 +9,9 @@ pytest.importorskip("prometheus_client", reason="isthmus[monitor] is not install
 
 from fakes.watched_links import Machine
 from isthmus.cli.link_probe import answer
-from isthmus.doctor.check_link import link_bytes_per_second
 from isthmus.errors import Unavailable
 from isthmus.fleet.link_watch import PERIOD_S, ROUND_S
+from isthmus.measure.doctor.check_link import link_bytes_per_second
 
 MIB = 1 << 20
 

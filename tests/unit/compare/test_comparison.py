@@ -3,15 +3,15 @@ from collections.abc import Callable
 import pytest
 
 from fakes import runs
-from isthmus.compare.comparison import compare
-from isthmus.compare.families import is_sampled
-from isthmus.compare.judging import Verdict
-from isthmus.compare.machines import differences, identity_of
-from isthmus.compare.subject import subject_of
 from isthmus.errors import UsageError
-from isthmus.report.answers.comparison import comparison_text
-from isthmus.run.model import Result, Run, Status
-from isthmus.run.result import Failure
+from isthmus.measure.compare.comparison import compare
+from isthmus.measure.compare.families import is_sampled
+from isthmus.measure.compare.judging import Verdict
+from isthmus.measure.compare.machines import differences, identity_of
+from isthmus.measure.compare.subject import subject_of
+from isthmus.measure.run.model import Result, Run, Status
+from isthmus.measure.run.result import Failure
+from isthmus.show.answers.comparison import comparison_text
 
 Edit = Callable[[Result], dict[str, object]]
 

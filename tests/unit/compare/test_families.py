@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.compare.families import family_of
-from isthmus.run.reading import read_run
+from isthmus.measure.compare.families import family_of
+from isthmus.measure.run.reading import read_run
 
 RECORDED = Path(__file__).parents[3] / "benchmarks" / "link" / "h100" / "run.json"
 

@@ -5,11 +5,11 @@ from math import log
 import pytest
 
 from fakes.repeated_runs import Noise, repeated
-from isthmus.compare.comparison import TOLERANCE, compare
-from isthmus.compare.families import Family, family_of
-from isthmus.compare.judging import FALSE_ALARMS, STATED, Judgement, Verdict, judge_families
-from isthmus.compare.levels import Levels, costs_of, levels_of
-from isthmus.run.model import Run
+from isthmus.measure.compare.comparison import TOLERANCE, compare
+from isthmus.measure.compare.families import Family, family_of
+from isthmus.measure.compare.judging import FALSE_ALARMS, STATED, Judgement, Verdict, judge_families
+from isthmus.measure.compare.levels import Levels, costs_of, levels_of
+from isthmus.measure.run.model import Run
 
 GPU = Family(name="pinned", unit="B/s", clock="device")
 CPU = Family(name="windows", unit="s", clock="host")

@@ -8,8 +8,8 @@ import pytest
 
 from fakes import runs
 from isthmus.errors import UsageError
-from isthmus.run.reading import read_run
-from isthmus.run.store import run_text, save_run
+from isthmus.measure.run.reading import read_run
+from isthmus.measure.run.store import run_text, save_run
 
 
 def written(folder: Path, text: str) -> str:

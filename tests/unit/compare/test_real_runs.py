@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.compare.comparison import Comparison, compare
-from isthmus.compare.judging import Verdict
-from isthmus.run.model import Result, Run
-from isthmus.run.reading import read_run
+from isthmus.measure.compare.comparison import Comparison, compare
+from isthmus.measure.compare.judging import Verdict
+from isthmus.measure.run.model import Result, Run
+from isthmus.measure.run.reading import read_run
 
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 GPUS = ("fleet/two_h100/vm-0/*.json", "fleet/two_h100/vm-1/*.json", "frontdoor/h200/quick_*.json")

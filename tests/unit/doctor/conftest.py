@@ -6,13 +6,13 @@ from types import SimpleNamespace
 import pytest
 
 from fakes.settling_links import links_that_settle_soon  # noqa: F401 - for all tests here
-from isthmus.bench.choice import choose_device
-from isthmus.doctor.facts import Driver, Gpu, Host, HugePagePool, IommuGroup
-from isthmus.doctor.sources import Sources
 from isthmus.errors import DriverError
-from isthmus.machine.link import LinkFacts
-from isthmus.machine.link_errors import AerCounts, LinkErrorCounts
-from isthmus.run.machine import GpuState, Link, LinkErrors
+from isthmus.measure.bench.choice import choose_device
+from isthmus.measure.doctor.facts import Driver, Gpu, Host, HugePagePool, IommuGroup
+from isthmus.measure.doctor.sources import Sources
+from isthmus.measure.machine.link import LinkFacts
+from isthmus.measure.machine.link_errors import AerCounts, LinkErrorCounts
+from isthmus.measure.run.machine import GpuState, Link, LinkErrors
 
 GIB = 1 << 30
 CLEAN = AerCounts(correctable=0, nonfatal=0, fatal=0)
@@ -259,7 +259,7 @@ def sources(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Sources:
-    monkeypatch.setattr("isthmus.machine.link._SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr("isthmus.measure.machine.link._SETTLE_SECONDS", 0.0)
     monkeypatch.delenv("ISTHMUS_DRIVER", raising=False)
     return Sources(
         native=native,

@@ -1,5 +1,5 @@
-from isthmus.doctor.as_text import summary, text_lines
-from isthmus.doctor.check import Check, Diagnosis, Status
+from isthmus.measure.doctor.as_text import summary, text_lines
+from isthmus.measure.doctor.check import Check, Diagnosis, Status
 
 OK = Check(name="driver", status=Status.OK, finding="CUDA 13.0")
 PROBLEM = Check(

@@ -1,13 +1,13 @@
 from dataclasses import replace
 
-from isthmus.doctor.check import Status
-from isthmus.doctor.check_driver import (
+from isthmus.measure.doctor.check import Status
+from isthmus.measure.doctor.check_driver import (
     check_driver,
     check_gpus_shown,
     check_no_driver,
     check_optional_symbols,
 )
-from isthmus.doctor.facts import Driver, DriverFailure, NvidiaHardware
+from isthmus.measure.doctor.facts import Driver, DriverFailure, NvidiaHardware
 
 ABSENT = DriverFailure(
     reason="libcuda.so.1: cannot open shared object file: No such file or directory",

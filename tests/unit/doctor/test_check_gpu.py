@@ -2,10 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from isthmus.doctor.check import Status
-from isthmus.doctor.check_gpu import check_clocks, check_identity, check_iommu, check_numa
-from isthmus.doctor.facts import Gpu, IommuGroup
-from isthmus.machine.link import LinkFacts
+from isthmus.measure.doctor.check import Status
+from isthmus.measure.doctor.check_gpu import check_clocks, check_identity, check_iommu, check_numa
+from isthmus.measure.doctor.facts import Gpu, IommuGroup
+from isthmus.measure.machine.link import LinkFacts
 
 
 def with_state(gpu: Gpu, **changes: object) -> Gpu:

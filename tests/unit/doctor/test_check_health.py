@@ -2,9 +2,14 @@ from dataclasses import replace
 
 import pytest
 
-from isthmus.doctor.check import Check, Status
-from isthmus.doctor.check_health import check_errors, check_peers, check_power, check_sharing
-from isthmus.doctor.facts import Gpu, Health, Peers
+from isthmus.measure.doctor.check import Check, Status
+from isthmus.measure.doctor.check_health import (
+    check_errors,
+    check_peers,
+    check_power,
+    check_sharing,
+)
+from isthmus.measure.doctor.facts import Gpu, Health, Peers
 
 SOUND = Health(
     xids=[],

@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from isthmus.doctor.check import Status
-from isthmus.doctor.check_host import (
+from isthmus.measure.doctor.check import Status
+from isthmus.measure.doctor.check_host import (
     check_clock,
     check_copy_instructions,
     check_cores,
@@ -14,7 +14,7 @@ from isthmus.doctor.check_host import (
     check_stolen_time,
     check_virtualization,
 )
-from isthmus.doctor.facts import Host, HugePagePool
+from isthmus.measure.doctor.facts import Host, HugePagePool
 
 
 def test_all_cores_are_ok(host: Host) -> None:

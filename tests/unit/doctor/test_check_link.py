@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import pytest
 
-from isthmus.doctor.check import Status
-from isthmus.doctor.check_link import check_bar1, check_link, link_bytes_per_second
-from isthmus.doctor.facts import Gpu
-from isthmus.machine.link import LinkFacts
-from isthmus.machine.link_errors import AerCounts, LinkErrorCounts
+from isthmus.measure.doctor.check import Status
+from isthmus.measure.doctor.check_link import check_bar1, check_link, link_bytes_per_second
+from isthmus.measure.doctor.facts import Gpu
+from isthmus.measure.machine.link import LinkFacts
+from isthmus.measure.machine.link_errors import AerCounts, LinkErrorCounts
 
 
 def with_link(gpu: Gpu, **changes: object) -> Gpu:

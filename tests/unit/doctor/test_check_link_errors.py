@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import pytest
 
-from isthmus.doctor.check import Status
-from isthmus.doctor.check_link_errors import judge_link_errors, link_error_facts
-from isthmus.doctor.facts import Gpu
-from isthmus.machine.link_errors import AerCounts, LinkErrorCounts
-from isthmus.run.machine import LinkErrors
+from isthmus.measure.doctor.check import Status
+from isthmus.measure.doctor.check_link_errors import judge_link_errors, link_error_facts
+from isthmus.measure.doctor.facts import Gpu
+from isthmus.measure.machine.link_errors import AerCounts, LinkErrorCounts
+from isthmus.measure.run.machine import LinkErrors
 
 GPU, PORT = "0000:ab:00.0", "0000:aa:01.0"
 

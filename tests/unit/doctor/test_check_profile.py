@@ -2,14 +2,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from fakes.profiles import identity, profile
-from isthmus.doctor.check import Status
-from isthmus.doctor.check_profile import check_profile
-from isthmus.doctor.facts import ProfileFacts
-from isthmus.doctor.read_driver import OpenDriver, open_driver
-from isthmus.doctor.read_profile import read_profile
-from isthmus.doctor.sources import Sources
+from isthmus.decide.profile.store import save_profile
 from isthmus.errors import UsageError
-from isthmus.profile.store import save_profile
+from isthmus.measure.doctor.check import Status
+from isthmus.measure.doctor.check_profile import check_profile
+from isthmus.measure.doctor.facts import ProfileFacts
+from isthmus.measure.doctor.read_driver import OpenDriver, open_driver
+from isthmus.measure.doctor.read_profile import read_profile
+from isthmus.measure.doctor.sources import Sources
 
 
 def opened(sources: Sources) -> OpenDriver:

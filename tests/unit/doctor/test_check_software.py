@@ -1,8 +1,8 @@
 from dataclasses import replace
 
-from isthmus.doctor.check import Status
-from isthmus.doctor.check_software import check_nvrtc
-from isthmus.doctor.facts import Driver, Gpu, Nvrtc
+from isthmus.measure.doctor.check import Status
+from isthmus.measure.doctor.check_software import check_nvrtc
+from isthmus.measure.doctor.facts import Driver, Gpu, Nvrtc
 
 NVRTC = Nvrtc(path="/x/libnvrtc.so.13", version=(13, 0), architectures=[75, 80, 90, 100])
 

@@ -1,9 +1,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-from isthmus.doctor.check import Status
-from isthmus.doctor.check_windows import check_gdrapi, check_window_memory, check_windows
-from isthmus.doctor.facts import WindowBackend, WindowFacts, WindowMemory
+from isthmus.measure.doctor.check import Status
+from isthmus.measure.doctor.check_windows import check_gdrapi, check_window_memory, check_windows
+from isthmus.measure.doctor.facts import WindowBackend, WindowFacts, WindowMemory
 
 DMABUF = WindowBackend(name="dmabuf", usable=False, reason="needs CUDA 13.3")
 NO_MODULE = WindowBackend(name="gdrdrv", usable=False, reason="no /dev/gdrdrv")

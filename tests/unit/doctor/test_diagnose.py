@@ -3,10 +3,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from isthmus.doctor.check import Diagnosis, Status
-from isthmus.doctor.diagnose import diagnose
-from isthmus.doctor.sources import Sources
 from isthmus.errors import DriverError, NoDevice, Unavailable, UsageError
+from isthmus.measure.doctor.check import Diagnosis, Status
+from isthmus.measure.doctor.diagnose import diagnose
+from isthmus.measure.doctor.sources import Sources
 
 NO_LIBRARY = Unavailable(
     capability="CUDA driver",

@@ -3,10 +3,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from isthmus.doctor.facts import DriverFailure, IommuGroup
-from isthmus.doctor.read_driver import OpenDriver, open_driver, read_gpu
-from isthmus.doctor.sources import Sources
 from isthmus.errors import DriverError, Unavailable, UsageError
+from isthmus.measure.doctor.facts import DriverFailure, IommuGroup
+from isthmus.measure.doctor.read_driver import OpenDriver, open_driver, read_gpu
+from isthmus.measure.doctor.sources import Sources
 
 
 def opened(sources: Sources, source: str = "") -> OpenDriver:

@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from isthmus.doctor.diagnose import diagnose
-from isthmus.doctor.facts import Health
-from isthmus.doctor.read_driver import OpenDriver, open_driver, read_gpu
-from isthmus.doctor.sources import Sources
+from isthmus.measure.doctor.diagnose import diagnose
+from isthmus.measure.doctor.facts import Health
+from isthmus.measure.doctor.read_driver import OpenDriver, open_driver, read_gpu
+from isthmus.measure.doctor.sources import Sources
 
 GPU = "0000:01:00.0"
 

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.doctor.facts import HugePagePool
-from isthmus.doctor.read_host import read_hardware, read_host
-from isthmus.doctor.sources import Sources
+from isthmus.measure.doctor.facts import HugePagePool
+from isthmus.measure.doctor.read_host import read_hardware, read_host
+from isthmus.measure.doctor.sources import Sources
 
 
 def write(root: Path, relative: str, text: str) -> Path:

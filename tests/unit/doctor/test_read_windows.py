@@ -1,10 +1,10 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
-from isthmus.doctor.read_driver import OpenDriver, open_driver
-from isthmus.doctor.read_windows import read_windows
-from isthmus.doctor.sources import Sources
 from isthmus.errors import Unavailable, UsageError
+from isthmus.measure.doctor.read_driver import OpenDriver, open_driver
+from isthmus.measure.doctor.read_windows import read_windows
+from isthmus.measure.doctor.sources import Sources
 
 
 def opened(sources: Sources) -> OpenDriver:

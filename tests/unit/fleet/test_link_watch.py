@@ -19,8 +19,8 @@ from fakes.watched_links import Machine, child, metrics_of
 from isthmus.errors import UsageError
 from isthmus.fleet.link_metrics import Endpoint
 from isthmus.fleet.link_watch import LinkWatch
-from isthmus.run.reading import read_run_file
-from isthmus.run.store import save_run
+from isthmus.measure.run.reading import read_run_file
+from isthmus.measure.run.store import save_run
 
 GPU = ("GPU-0",)
 

@@ -21,7 +21,7 @@ from isthmus.fleet.measured import read_fleet
 from isthmus.fleet.nodes import AskedNodes, nodes_of
 from isthmus.fleet.processes import here, processes
 from isthmus.fleet.task import Introduction, Task
-from isthmus.run.folder import FileKind, files_of
+from isthmus.measure.run.folder import FileKind, files_of
 
 TASK = Task(
     suites=[],

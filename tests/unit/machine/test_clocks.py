@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from isthmus.machine.clocks import ClockWatch
+from isthmus.measure.machine.clocks import ClockWatch
 
 ADDRESS = "0000:01:00.0"
 

@@ -4,7 +4,7 @@ import threading
 from types import SimpleNamespace
 
 from isthmus.errors import Error
-from isthmus.machine.link import UNKNOWN_LINK, UNKNOWN_STATE, read_link
+from isthmus.measure.machine.link import UNKNOWN_LINK, UNKNOWN_STATE, read_link
 
 ADDRESS = "0000:01:00.0"
 

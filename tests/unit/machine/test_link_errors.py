@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from isthmus.machine.link_errors import (
+from isthmus.measure.machine.link_errors import (
     AerCounts,
     LinkErrorCounts,
     LinkErrorWatch,
@@ -13,7 +13,7 @@ from isthmus.machine.link_errors import (
     read_aer,
     read_link_errors,
 )
-from isthmus.run.machine import LinkErrors
+from isthmus.measure.run.machine import LinkErrors
 
 GPU, PORT = "0000:ab:00.0", "0000:aa:01.0"
 BUS = "sys/devices/pci0000:aa"

@@ -8,9 +8,9 @@ import pytest
 
 from isthmus import _native
 from isthmus.ground.nvrtc import find_nvrtc
-from isthmus.machine.host import cpu_model, read_host
-from isthmus.machine.placement import bind_near_device, stray_pages_note
-from isthmus.machine.software import read_software
+from isthmus.measure.machine.host import cpu_model, read_host
+from isthmus.measure.machine.placement import bind_near_device, stray_pages_note
+from isthmus.measure.machine.software import read_software
 
 
 def test_the_cpu_s_name_is_read_from_the_kernel(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ class FakeNode:
 
 @dataclass
 class FakeTopology:
-    """Implements isthmus.machine.placement.Topology; the device is attached to node 1."""
+    """Implements isthmus.measure.machine.placement.Topology; the device is attached to node 1."""
 
     num_nodes: int = 2
     refusal: Exception | None = None

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from fakes.profiles import MIB, FakeCopies, identity
+from isthmus.decide.profile.costs import reigns
+from isthmus.decide.profile.measuring import Found, measure_profile
+from isthmus.decide.profile.model import MemoryKind, Path, Profile, StagingThreads, Timing, Way
+from isthmus.decide.profile.plan import FULL, QUICK, Effort, cheapest, fewest_threads
 from isthmus.errors import CorruptTransfer
-from isthmus.profile.costs import reigns
-from isthmus.profile.measuring import Found, measure_profile
-from isthmus.profile.model import MemoryKind, Path, Profile, StagingThreads, Timing, Way
-from isthmus.profile.plan import FULL, QUICK, Effort, cheapest, fewest_threads
 
 QUARTER = 0.25
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from fakes.profiles import MEASURED_AT, MIB, cost, machine, profile
+from isthmus.decide.profile import model
+from isthmus.decide.profile.costs import reigns, seconds_at
+from isthmus.decide.profile.schema import main, schema_text
+from isthmus.decide.profile.store import age_text, load_profile, profile_text, save_profile
 from isthmus.errors import Unavailable, UsageError, WriteError
-from isthmus.profile import model
-from isthmus.profile.costs import reigns, seconds_at
-from isthmus.profile.schema import main, schema_text
-from isthmus.profile.store import age_text, load_profile, profile_text, save_profile
-from isthmus.report.answers.profile import profile_as_text
+from isthmus.show.answers.profile import profile_as_text
 
 
 def test_a_profile_survives_being_stored(tmp_path: Path) -> None:

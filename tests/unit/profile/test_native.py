@@ -10,15 +10,15 @@ import pytest
 
 from fakes.profiles import identity, profile
 from isthmus import _native
+from isthmus.decide.profile.costs import seconds_at
+from isthmus.decide.profile.machine_identity import machine_of
+from isthmus.decide.profile.measuring import measure_profile
+from isthmus.decide.profile.model import Path as ModelPath
+from isthmus.decide.profile.model import Profile, StagingThreads
+from isthmus.decide.profile.plan import MARGINS, Effort
+from isthmus.decide.profile.session import Session
+from isthmus.decide.profile.store import profile_text, save_profile, stored_profile
 from isthmus.errors import UsageError
-from isthmus.profile.costs import seconds_at
-from isthmus.profile.machine_identity import machine_of
-from isthmus.profile.measuring import measure_profile
-from isthmus.profile.model import Path as ModelPath
-from isthmus.profile.model import Profile, StagingThreads
-from isthmus.profile.plan import MARGINS, Effort
-from isthmus.profile.session import Session
-from isthmus.profile.store import profile_text, save_profile, stored_profile
 from program import EMULATED, run_code
 
 pytestmark = pytest.mark.native

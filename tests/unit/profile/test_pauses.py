@@ -7,10 +7,10 @@ import pytest
 
 from fakes.profiles import FakeCopies, cost, identity
 from isthmus import _native
+from isthmus.decide.profile.measuring import measure_profile
+from isthmus.decide.profile.model import Cost, Path, Profile, Way
+from isthmus.decide.profile.plan import FULL, QUICK, Effort
 from isthmus.move.transfer.plan import CopyPlan, PathCost
-from isthmus.profile.measuring import measure_profile
-from isthmus.profile.model import Cost, Path, Profile, Way
-from isthmus.profile.plan import FULL, QUICK, Effort
 
 KIB = 1 << 10
 

@@ -1,11 +1,11 @@
 import pytest
 
 from fakes.profiles import MIB, FakeCopies, identity
+from isthmus.decide.profile.measuring import Measuring, measure_profile
+from isthmus.decide.profile.model import CostPoint, Profile
+from isthmus.decide.profile.plan import FULL, QUICK, Effort, all_ways
+from isthmus.decide.profile.reach import require_reach
 from isthmus.errors import Unavailable
-from isthmus.profile.measuring import Measuring, measure_profile
-from isthmus.profile.model import CostPoint, Profile
-from isthmus.profile.plan import FULL, QUICK, Effort, all_ways
-from isthmus.profile.reach import require_reach
 
 
 def measured(copies: FakeCopies, effort: Effort) -> Profile:

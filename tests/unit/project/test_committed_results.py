@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from isthmus.decide.profile.store import load_profile
 from isthmus.ground.json_text import json_text
-from isthmus.profile.store import load_profile
-from isthmus.run.reading import read_run
+from isthmus.measure.run.reading import read_run
 from program import run_process
 
 _ROOT = Path(__file__).parents[3]

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.query.columns import VIEWS
+from isthmus.measure.query.columns import VIEWS
 
 _PAGE = Path(__file__).parents[3] / "docs" / "fleet.md"
 

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from fakes import runs
-from isthmus.run import folder as run_folder
-from isthmus.run.folder import files_of
-from isthmus.run.model import Run
-from isthmus.run.reading import read_run_file
-from isthmus.run.store import run_text
+from isthmus.measure.run import folder as run_folder
+from isthmus.measure.run.folder import files_of
+from isthmus.measure.run.model import Run
+from isthmus.measure.run.reading import read_run_file
+from isthmus.measure.run.store import run_text
 
 pa = pytest.importorskip("pyarrow", reason="isthmus[scale] is not installed")
 import pyarrow.parquet as pq  # noqa: E402
 
-from isthmus.query.store import FOLDER, SCHEMA_VERSION, Arriving, Found, Store  # noqa: E402
-from isthmus.query.tables import stored_schema  # noqa: E402
+from isthmus.measure.query.store import FOLDER, SCHEMA_VERSION, Arriving, Found, Store  # noqa: E402
+from isthmus.measure.query.tables import stored_schema  # noqa: E402
 
 
 @pytest.fixture
@@ -295,8 +295,8 @@ def test_a_store_is_read_by_the_thread_that_asks(folder: Path) -> None:
 import os, sys
 from pathlib import Path
 import pyarrow.parquet
-from isthmus.query.store import Store
-from isthmus.run.folder import files_of
+from isthmus.measure.query.store import Store
+from isthmus.measure.run.folder import files_of
 before = set(os.listdir("/proc/self/task"))
 assert Store(Path(sys.argv[1])).find(files_of(Path(sys.argv[1]))).views["machines"].num_rows == 3
 print(len(set(os.listdir("/proc/self/task")) - before))

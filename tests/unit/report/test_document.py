@@ -6,19 +6,19 @@ import pytest
 
 from fakes import runs
 from isthmus.errors import UsageError
-from isthmus.report.document.chapters import chapters_of
-from isthmus.report.document.collecting import document_of
-from isthmus.report.document.comparing import comparison_chapter
-from isthmus.report.document.gains import gains_of
-from isthmus.report.document.health import verdict_of
-from isthmus.report.document.history import history_chapter
-from isthmus.report.document.limits import limits_of
-from isthmus.report.document.parts import Chapter, Gain, Mark
-from isthmus.report.document.plans import PLANS
-from isthmus.report.pictures.lines import drawable
-from isthmus.run.machine import GpuState, LinkErrors
-from isthmus.run.model import Result, Run
-from isthmus.run.reading import read_run
+from isthmus.measure.run.machine import GpuState, LinkErrors
+from isthmus.measure.run.model import Result, Run
+from isthmus.measure.run.reading import read_run
+from isthmus.show.document.chapters import chapters_of
+from isthmus.show.document.collecting import document_of
+from isthmus.show.document.comparing import comparison_chapter
+from isthmus.show.document.gains import gains_of
+from isthmus.show.document.health import verdict_of
+from isthmus.show.document.history import history_chapter
+from isthmus.show.document.limits import limits_of
+from isthmus.show.document.parts import Chapter, Gain, Mark
+from isthmus.show.document.plans import PLANS
+from isthmus.show.pictures.lines import drawable
 
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 H100 = BENCHMARKS / "link" / "h100" / "run.json"

@@ -9,12 +9,12 @@ from itertools import pairwise
 import pytest
 
 from fakes import runs
-from isthmus.report.document.as_html import as_html
-from isthmus.report.document.as_markdown import as_markdown
-from isthmus.report.document.collecting import document_of
-from isthmus.report.document.palette import DARK, LIGHT
-from isthmus.report.document.parts import Document
-from isthmus.run.model import Run
+from isthmus.measure.run.model import Run
+from isthmus.show.document.as_html import as_html
+from isthmus.show.document.as_markdown import as_markdown
+from isthmus.show.document.collecting import document_of
+from isthmus.show.document.palette import DARK, LIGHT
+from isthmus.show.document.parts import Document
 
 _BACKGROUNDS, _NO_WORDS = ("page", "card"), {"page", "card", "line"}
 _VOID = {"meta", "input", "br", "hr", "img", "link"}

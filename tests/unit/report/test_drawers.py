@@ -6,8 +6,8 @@ import signal
 
 import pytest
 
-from isthmus.report.document import drawers
-from isthmus.report.document.drawers import Drawers
+from isthmus.show.document import drawers
+from isthmus.show.document.drawers import Drawers
 
 pytest.importorskip("vl_convert")
 

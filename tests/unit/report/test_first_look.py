@@ -4,19 +4,19 @@ from rich.console import Console
 
 from fakes.runs import run as plain_run
 from fakes.session import FakeMeasurement, FakeSamples, FakeSession, Watcher
-from isthmus.bench.demand import Demand, Limits
-from isthmus.bench.derived.catalogue import derived
-from isthmus.bench.plan import plan_points
-from isthmus.bench.runner import RunSettings, run_points
-from isthmus.bench.tests.catalogue import TESTS, BenchTest
 from isthmus.errors import Unavailable
-from isthmus.report.format import Format
-from isthmus.report.formats.as_rich import as_renderable
-from isthmus.report.formats.as_text import as_text, page_of
-from isthmus.report.formats.render import render
-from isthmus.report.page import Table
-from isthmus.report.tables.first_look import first_look_of, is_first_look
-from isthmus.run.model import Run, Status
+from isthmus.measure.bench.demand import Demand, Limits
+from isthmus.measure.bench.derived.catalogue import derived
+from isthmus.measure.bench.plan import plan_points
+from isthmus.measure.bench.runner import RunSettings, run_points
+from isthmus.measure.bench.tests.catalogue import TESTS, BenchTest
+from isthmus.measure.run.model import Run, Status
+from isthmus.show.format import Format
+from isthmus.show.formats.as_rich import as_renderable
+from isthmus.show.formats.as_text import as_text, page_of
+from isthmus.show.formats.render import render
+from isthmus.show.page import Table
+from isthmus.show.tables.first_look import first_look_of, is_first_look
 
 # What two screens of a terminal take.
 MAX_LINES = 90

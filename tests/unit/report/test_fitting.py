@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.report.fitting import NARROWEST, table_lines, wrapped
-from isthmus.report.formats.as_text import as_text, page_of
-from isthmus.report.page import Table
-from isthmus.run.reading import read_run_file
+from isthmus.measure.run.reading import read_run_file
+from isthmus.show.fitting import NARROWEST, table_lines, wrapped
+from isthmus.show.formats.as_text import as_text, page_of
+from isthmus.show.page import Table
 
 RECORDED = Path(__file__).parents[3] / "benchmarks" / "link" / "h100" / "run.json"
 WIDTHS = (NARROWEST, 60, 80, 100, 120, 300)

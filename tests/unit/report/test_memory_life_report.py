@@ -4,24 +4,24 @@ import pytest
 
 from fakes.runs import run as plain_run
 from fakes.session import FakeMeasurement, FakeSamples, FakeSession, Watcher
-from isthmus.bench.demand import Demand, Limits
-from isthmus.bench.derived.catalogue import derived
-from isthmus.bench.plan import Point
-from isthmus.bench.runner import RunSettings, run_points
-from isthmus.bench.tests.bench_test import BenchTest
-from isthmus.bench.tests.catalogue import BY_NAME
 from isthmus.ground.life import LIVES_NOTE, Life
-from isthmus.report.formats.as_text import as_text
-from isthmus.report.page import Table
-from isthmus.report.pictures.drawing import described
-from isthmus.report.pictures.of_run import charts
-from isthmus.report.tables.alloc import alloc_notes, alloc_tables
-from isthmus.report.tables.host import host_notes, host_tables
-from isthmus.report.tables.pinned_vs_pageable import (
+from isthmus.measure.bench.demand import Demand, Limits
+from isthmus.measure.bench.derived.catalogue import derived
+from isthmus.measure.bench.plan import Point
+from isthmus.measure.bench.runner import RunSettings, run_points
+from isthmus.measure.bench.tests.bench_test import BenchTest
+from isthmus.measure.bench.tests.catalogue import BY_NAME
+from isthmus.measure.run.model import Run
+from isthmus.show.formats.as_text import as_text
+from isthmus.show.page import Table
+from isthmus.show.pictures.drawing import described
+from isthmus.show.pictures.of_run import charts
+from isthmus.show.tables.alloc import alloc_notes, alloc_tables
+from isthmus.show.tables.host import host_notes, host_tables
+from isthmus.show.tables.pinned_vs_pageable import (
     pinned_vs_pageable_notes,
     pinned_vs_pageable_tables,
 )
-from isthmus.run.model import Run
 
 _MIB = 1 << 20
 _LIMITS = Limits(device_bytes=8 << 30, host_bytes=8 << 30, num_cores=4)

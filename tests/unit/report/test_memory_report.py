@@ -1,18 +1,18 @@
 from fakes.runs import run as fake_run
 from fakes.session import FakeMeasurement, FakeSamples, FakeSession, Watcher
-from isthmus.bench.demand import Demand, Limits
-from isthmus.bench.derived.catalogue import derived
-from isthmus.bench.plan import plan_points
-from isthmus.bench.runner import RunSettings, run_points
-from isthmus.bench.tests.bench_test import BenchTest
-from isthmus.bench.tests.catalogue import BY_NAME
 from isthmus.errors import Unavailable
-from isthmus.report.page import Table
-from isthmus.report.tables.fitted import fitted_tables
-from isthmus.report.tables.memory_kinds import memory_notes, memory_tables
-from isthmus.report.tables.waived import waived_lines
-from isthmus.run.model import Run
-from isthmus.run.result import Result
+from isthmus.measure.bench.demand import Demand, Limits
+from isthmus.measure.bench.derived.catalogue import derived
+from isthmus.measure.bench.plan import plan_points
+from isthmus.measure.bench.runner import RunSettings, run_points
+from isthmus.measure.bench.tests.bench_test import BenchTest
+from isthmus.measure.bench.tests.catalogue import BY_NAME
+from isthmus.measure.run.model import Run
+from isthmus.measure.run.result import Result
+from isthmus.show.page import Table
+from isthmus.show.tables.fitted import fitted_tables
+from isthmus.show.tables.memory_kinds import memory_notes, memory_tables
+from isthmus.show.tables.waived import waived_lines
 
 DEMAND = Demand(limits=Limits(device_bytes=1 << 30, host_bytes=1 << 30), managed=True)
 SLOWER = {"host_to_device_memcpy_sm": 2.0, "host_to_device_memcpy_write_combined": 1.25}

@@ -7,12 +7,12 @@ import pytest
 
 from fakes import runs
 from isthmus.errors import UsageError
-from isthmus.report.format import RunFormat, TableLayout
-from isthmus.report.formats.as_gdrcopy import as_gdrcopy
-from isthmus.report.formats.as_nvbandwidth import as_nvbandwidth, as_nvbandwidth_json
-from isthmus.report.formats.nvbandwidth_tests import NVBANDWIDTH_TESTS, description, listing_text
-from isthmus.report.formats.render import render_as
-from isthmus.run.model import Result, Run, Status
+from isthmus.measure.run.model import Result, Run, Status
+from isthmus.show.format import RunFormat, TableLayout
+from isthmus.show.formats.as_gdrcopy import as_gdrcopy
+from isthmus.show.formats.as_nvbandwidth import as_nvbandwidth, as_nvbandwidth_json
+from isthmus.show.formats.nvbandwidth_tests import NVBANDWIDTH_TESTS, description, listing_text
+from isthmus.show.formats.render import render_as
 
 _H2D, _D2H = "host_to_device_memcpy_ce", "device_to_host_memcpy_ce"
 _PEERS = "device_to_device_memcpy_read_ce"

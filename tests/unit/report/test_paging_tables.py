@@ -3,8 +3,8 @@
 from types import SimpleNamespace
 from typing import cast
 
-from isthmus.report.tables.paging import paging_notes, paging_tables, times_of
-from isthmus.run.model import Run, Status
+from isthmus.measure.run.model import Run, Status
+from isthmus.show.tables.paging import paging_notes, paging_tables, times_of
 
 
 def _result(

@@ -1,8 +1,8 @@
 """How results become rows and columns."""
 
 from fakes import runs
-from isthmus.report.tables.pivot import attempted, by_size, median_cell, pivot, size_word, sizes
-from isthmus.run.model import Result, Status
+from isthmus.measure.run.model import Result, Status
+from isthmus.show.tables.pivot import attempted, by_size, median_cell, pivot, size_word, sizes
 
 COPY = next(r for r in runs.run().results if r.test == "host_to_device_memcpy_ce")
 

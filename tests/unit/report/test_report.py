@@ -6,20 +6,20 @@ from pathlib import Path
 import pytest
 
 from fakes import runs
-from isthmus.report.fitting import table_lines
-from isthmus.report.format import Format, format_of_file
-from isthmus.report.formats.as_csv import COLUMNS
-from isthmus.report.formats.as_text import as_text, page_of
-from isthmus.report.formats.render import render
-from isthmus.report.numbers import (
+from isthmus.measure.run.model import Run, Status
+from isthmus.show.fitting import table_lines
+from isthmus.show.format import Format, format_of_file
+from isthmus.show.formats.as_csv import COLUMNS
+from isthmus.show.formats.as_text import as_text, page_of
+from isthmus.show.formats.render import render
+from isthmus.show.numbers import (
     four_digit_microseconds,
     gigabytes_per_second,
     microseconds,
     ratio,
 )
-from isthmus.report.page import Table
-from isthmus.report.tables.windows import window_notes
-from isthmus.run.model import Run, Status
+from isthmus.show.page import Table
+from isthmus.show.tables.windows import window_notes
 from program import Golden
 
 # No sentence is wrapped.

@@ -3,9 +3,9 @@
 import pytest
 
 from fakes import runs
-from isthmus.report.formats.as_text import as_text
-from isthmus.run.machine import LinkErrors
-from isthmus.run.model import Run
+from isthmus.measure.run.machine import LinkErrors
+from isthmus.measure.run.model import Run
+from isthmus.show.formats.as_text import as_text
 
 
 def with_errors(errors: LinkErrors | None) -> Run:

@@ -6,15 +6,15 @@ import pytest
 
 from fakes import runs
 from fakes.session import FakeMeasurement, FakeSamples, FakeSession, Watcher
-from isthmus.bench.demand import Demand, Limits
-from isthmus.bench.plan import plan_points
-from isthmus.bench.runner import RunSettings, run_points
-from isthmus.bench.tests.catalogue import BenchTest
-from isthmus.bench.tests.multi import MULTI_TESTS
-from isthmus.bench.tests.numa import NUMA_TESTS
 from isthmus.errors import Unavailable
-from isthmus.report.formats.as_text import as_text
-from isthmus.run.model import Run
+from isthmus.measure.bench.demand import Demand, Limits
+from isthmus.measure.bench.plan import plan_points
+from isthmus.measure.bench.runner import RunSettings, run_points
+from isthmus.measure.bench.tests.catalogue import BenchTest
+from isthmus.measure.bench.tests.multi import MULTI_TESTS
+from isthmus.measure.bench.tests.numa import NUMA_TESTS
+from isthmus.measure.run.model import Run
+from isthmus.show.formats.as_text import as_text
 
 GIB = 1 << 30
 

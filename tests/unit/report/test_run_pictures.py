@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from fakes import runs
-from isthmus.report.pictures.curves import Look, curves_panel
-from isthmus.report.pictures.drawing import COLOURS, described, specification_text
-from isthmus.report.pictures.label_places import scale_of, spread
-from isthmus.report.pictures.lines import drawable, in_sixes, merged, panels_by_theme
-from isthmus.report.pictures.of_run import charts, draw_run, missing_pictures
-from isthmus.run.model import Result, Run
-from isthmus.run.reading import read_run
+from isthmus.measure.run.model import Result, Run
+from isthmus.measure.run.reading import read_run
+from isthmus.show.pictures.curves import Look, curves_panel
+from isthmus.show.pictures.drawing import COLOURS, described, specification_text
+from isthmus.show.pictures.label_places import scale_of, spread
+from isthmus.show.pictures.lines import drawable, in_sixes, merged, panels_by_theme
+from isthmus.show.pictures.of_run import charts, draw_run, missing_pictures
 
 RECORDED = Path(__file__).parents[3] / "benchmarks" / "link"
 

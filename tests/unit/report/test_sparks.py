@@ -1,6 +1,6 @@
 import pytest
 
-from isthmus.report.tables.sparks import EVERY_CHARACTER, RATIO_HEAD, bars, ratio_dot
+from isthmus.show.tables.sparks import EVERY_CHARACTER, RATIO_HEAD, bars, ratio_dot
 
 
 def test_a_bar_stands_for_each_size_and_a_space_for_a_missing_one() -> None:

@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 
 from fakes import runs
-from isthmus.report.formats.as_text import page_as
-from isthmus.report.tables.sweeps import sweep_tables
-from isthmus.run.model import Run
-from isthmus.run.reading import read_run_file
+from isthmus.measure.run.model import Run
+from isthmus.measure.run.reading import read_run_file
+from isthmus.show.formats.as_text import page_as
+from isthmus.show.tables.sweeps import sweep_tables
 
 RECORDED = Path(__file__).parents[3] / "benchmarks" / "link" / "h100" / "run.json"
 

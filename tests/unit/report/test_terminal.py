@@ -8,25 +8,25 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from isthmus.bench.tests.catalogue import BY_NAME
 from isthmus.cli.listing import listing
-from isthmus.compare.comparison import compare
-from isthmus.doctor.as_text import text_lines
-from isthmus.doctor.check import Check, Diagnosis, Status
-from isthmus.expected.judging import judge
-from isthmus.profile.store import load_profile
-from isthmus.report.answers.comparison import comparison_text
-from isthmus.report.answers.expectation import expectation_text
-from isthmus.report.answers.profile import profile_as_text
-from isthmus.report.answers.stored_runs import stored_runs_text
-from isthmus.report.format import Format, RunFormat
-from isthmus.report.formats.as_rich import as_renderable
-from isthmus.report.formats.as_text import as_text
-from isthmus.run.model import Run
-from isthmus.run.reading import read_run_file
-from isthmus.run.result import Failure
-from isthmus.run.result import Status as ResultStatus
-from isthmus.run.stored import State, StoredRun
+from isthmus.decide.profile.store import load_profile
+from isthmus.measure.bench.tests.catalogue import BY_NAME
+from isthmus.measure.compare.comparison import compare
+from isthmus.measure.doctor.as_text import text_lines
+from isthmus.measure.doctor.check import Check, Diagnosis, Status
+from isthmus.measure.expected.judging import judge
+from isthmus.measure.run.model import Run
+from isthmus.measure.run.reading import read_run_file
+from isthmus.measure.run.result import Failure
+from isthmus.measure.run.result import Status as ResultStatus
+from isthmus.measure.run.stored import State, StoredRun
+from isthmus.show.answers.comparison import comparison_text
+from isthmus.show.answers.expectation import expectation_text
+from isthmus.show.answers.profile import profile_as_text
+from isthmus.show.answers.stored_runs import stored_runs_text
+from isthmus.show.format import Format, RunFormat
+from isthmus.show.formats.as_rich import as_renderable
+from isthmus.show.formats.as_text import as_text
 from isthmus.sim.catalogue import catalogue_text
 from program import Golden
 

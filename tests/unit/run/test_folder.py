@@ -4,8 +4,8 @@ import pytest
 
 from fakes import runs
 from isthmus.errors import UsageError
-from isthmus.run.folder import FileKind, Unreadable, files_of, read_runs
-from isthmus.run.store import run_text, save_run
+from isthmus.measure.run.folder import FileKind, Unreadable, files_of, read_runs
+from isthmus.measure.run.store import run_text, save_run
 
 
 def written(path: Path, text: str = "{}") -> Path:

@@ -11,8 +11,8 @@ from fakes import runs
 from isthmus.errors import UsageError
 from isthmus.ground.csv_text import csv_text
 from isthmus.ground.suggest import seen
-from isthmus.run.reading import parse_run
-from isthmus.run.store import run_text
+from isthmus.measure.run.reading import parse_run
+from isthmus.measure.run.store import run_text
 
 
 def changed(**fields: Any) -> bytes:  # noqa: ANN401 - JSON

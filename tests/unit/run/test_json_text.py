@@ -4,10 +4,10 @@ import pytest
 
 from fakes import runs
 from fakes.profiles import profile
+from isthmus.decide.profile.store import profile_text
 from isthmus.ground.json_text import json_text
-from isthmus.profile.store import profile_text
-from isthmus.run.model import Run
-from isthmus.run.store import run_text
+from isthmus.measure.run.model import Run
+from isthmus.measure.run.store import run_text
 
 LONG = {f"name {number}": number for number in range(20)}
 

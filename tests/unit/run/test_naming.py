@@ -3,8 +3,8 @@
 import pytest
 
 from fakes import runs
-from isthmus.bench.tests.catalogue import TESTS, Suite
-from isthmus.run.naming import Kind, directed_name, kind_and_way
+from isthmus.measure.bench.tests.catalogue import TESTS, Suite
+from isthmus.measure.run.naming import Kind, directed_name, kind_and_way
 
 
 @pytest.mark.parametrize("kind", [Kind.MEMCPY, Kind.BIDIRECTIONAL, Kind.PINNED_VS_PAGEABLE])

@@ -7,9 +7,9 @@ import pytest
 from pydantic import ValidationError
 
 from fakes import runs
-from isthmus.run.model import Result, Run
-from isthmus.run.schema import main, schema_text
-from isthmus.run.store import run_text
+from isthmus.measure.run.model import Result, Run
+from isthmus.measure.run.schema import main, schema_text
+from isthmus.measure.run.store import run_text
 
 
 def results_with_status(status: str) -> list[dict[str, Any]]:

@@ -11,8 +11,8 @@ import pytest
 from fakes import runs
 from isthmus.errors import WriteError
 from isthmus.files.whole import check_writable, write_whole
-from isthmus.run.reading import read_run_file
-from isthmus.run.store import check_runs_folder, run_text, runs_folder, save_run
+from isthmus.measure.run.reading import read_run_file
+from isthmus.measure.run.store import check_runs_folder, run_text, runs_folder, save_run
 from program import run_process
 
 # A process that may write no file beyond 4096 bytes: what a full disk looks like from inside.

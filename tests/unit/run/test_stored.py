@@ -10,11 +10,18 @@ import pytest
 from fakes import runs
 from isthmus.errors import UsageError
 from isthmus.files.journal import is_open
-from isthmus.run.model import Run
-from isthmus.run.reading import find_stored
-from isthmus.run.store import runs_folder, save_run
-from isthmus.run.stored import State, StoredRun, expendable, remove_run, stored_run, stored_runs
-from isthmus.run.unfinished import RunJournal
+from isthmus.measure.run.model import Run
+from isthmus.measure.run.reading import find_stored
+from isthmus.measure.run.store import runs_folder, save_run
+from isthmus.measure.run.stored import (
+    State,
+    StoredRun,
+    expendable,
+    remove_run,
+    stored_run,
+    stored_runs,
+)
+from isthmus.measure.run.unfinished import RunJournal
 
 FIRST_DAY = datetime(2025, 1, 1, tzinfo=UTC)
 

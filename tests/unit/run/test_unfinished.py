@@ -9,10 +9,10 @@ import pytest
 from fakes import runs
 from isthmus.errors import UsageError, WriteError
 from isthmus.files.journal import is_open
-from isthmus.run.model import Run
-from isthmus.run.reading import LAST, read_run
-from isthmus.run.store import runs_folder, save_run
-from isthmus.run.unfinished import RunJournal, unfinished_run
+from isthmus.measure.run.model import Run
+from isthmus.measure.run.reading import LAST, read_run
+from isthmus.measure.run.store import runs_folder, save_run
+from isthmus.measure.run.unfinished import RunJournal, unfinished_run
 
 
 def begun(run: Run) -> Run:

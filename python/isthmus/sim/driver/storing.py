@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from isthmus.ground.sizes import format_size
-from isthmus.run.model import Run
+from isthmus.measure.run.model import Run
 from isthmus.sim.driver.as_text import (
     back_costs,
     eviction_cost,

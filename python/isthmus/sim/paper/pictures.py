@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isthmus.ground.sizes import format_size, parse_size
-from isthmus.report.pictures.drawing import WIDTH, check_pictures, data_of, write_chart
+from isthmus.show.pictures.drawing import WIDTH, check_pictures, data_of, write_chart
 from isthmus.sim.paper.evaluation import Evaluation, means
 from isthmus.sim.paper.studies import BANDWIDTHS, FAULT_UNITS, UNITS
 

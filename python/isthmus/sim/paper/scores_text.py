@@ -6,9 +6,9 @@ from functools import partial
 
 from isthmus.ground.json_text import json_text
 from isthmus.ground.sizes import format_size, parse_size
-from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
-from isthmus.report.format import Format
-from isthmus.report.page import Table
+from isthmus.show.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
+from isthmus.show.format import Format
+from isthmus.show.page import Table
 from isthmus.sim.as_text import MODELLED, csv_text
 from isthmus.sim.paper.evaluation import Evaluation
 from isthmus.sim.paper.scores import BOUND, Score, times, times_within

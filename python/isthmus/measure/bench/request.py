@@ -1,0 +1,46 @@
+"""The request of one invocation of `isthmus bench`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from isthmus.measure.bench.tests.catalogue import BenchTest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """
+    What to measure, and how.
+
+    Attributes:
+        tests: What to run, in order.
+        sizes: Sizes of the bandwidth tests in bytes, ascending; None for the default sweep.
+        device: As typed; None for the default.
+        quick: Fewer sizes and circumstances, in seconds.
+        managed: Managed memory may be measured.
+        max_bytes: The most memory a measurement may allocate on each side; None: what is free.
+        runs: Runs of the small-transfer experiments; None for the default.
+        repeat: Measure everything in so many fresh processes; None: once, in this process.
+        budget_s: Seconds for the measurements, of each process; None for the default.
+        keep_samples: Keep raw samples.
+        num_samples: The number of samples of each metric; None for each test's rule.
+        verify: Compare the bytes that arrive with those sent.
+        bind: Bind thread and memory to the GPU's NUMA node.
+        command: The command line.
+        spent_s: Seconds of the promised time that the start of the program has taken.
+    """
+
+    tests: Sequence[BenchTest]
+    sizes: Sequence[int] | None = None
+    device: str | None = None
+    quick: bool = False
+    managed: bool = False
+    max_bytes: int | None = None
+    runs: int | None = None
+    repeat: int | None = None
+    budget_s: float | None = None
+    keep_samples: bool = False
+    num_samples: int | None = None
+    verify: bool = True
+    bind: bool = True
+    command: Sequence[str] = ()
+    spent_s: float = 0.0
