@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from isthmus.ground.sizes import format_size, parse_sizes
+    from isthmus.ground.version import __version__
     from isthmus.measure.run.model import Result, Run
     from isthmus.move.arrays.accepted import ArrayLike, ArrayTree, DeviceArrayLike, StreamLike
     from isthmus.move.arrays.device_array import DeviceArray
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     from isthmus.move.windows.opening import Window, Windows, window
     from isthmus.sim.result import SimulationResult
     from isthmus.sim.running import simulate
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Advice",
@@ -130,6 +129,7 @@ _LAZY = {
     "UsageError": "isthmus.errors",
     "Window": "isthmus.move.windows.opening",
     "Windows": "isthmus.move.windows.opening",
+    "__version__": "isthmus.ground.version",
     "advise": "isthmus.decide.advice.asking",
     "copy": "isthmus.move.transfer.copying",
     "copy_async": "isthmus.move.transfer.copying",

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 from typer.exceptions import Abort, TyperException
 
-import isthmus
 from isthmus.cli import MESSAGE
 from isthmus.cli.advise import advise
 from isthmus.cli.bench import bench
@@ -24,6 +23,7 @@ from isthmus.cli.sim import sim
 from isthmus.cli.state import DebugOption, State
 from isthmus.cli.stderr import say
 from isthmus.cli.stdout import print_data
+from isthmus.ground.version import __version__
 
 app = typer.Typer(
     name="isthmus",
@@ -50,7 +50,7 @@ app.add_typer(sim)
 
 def _print_version(value: bool) -> None:
     if value:
-        print_data(f"isthmus {isthmus.__version__}\n")
+        print_data(f"isthmus {__version__}\n")
         raise typer.Exit
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import isthmus
 from isthmus.errors import UsageError
 from isthmus.ground.suggest import shortened
+from isthmus.ground.version import __version__
 from isthmus.sim.axes import MACHINE, POLICY, SEED, WORKLOAD
 from isthmus.sim.machine_files import load_machine
 from isthmus.sim.policy import default_policy
@@ -77,7 +77,7 @@ def build_points(base: Base, places: Sequence[Mapping[str, str]]) -> list[SweepP
 def key_of(workload: str, seed: int, setup: Setup) -> str:
     """Digest everything that decides a run's result."""
     identity = {
-        "version": isthmus.__version__,
+        "version": __version__,
         "workload": workload,
         "seed": seed,
         "setup": setup.model_dump(mode="json"),

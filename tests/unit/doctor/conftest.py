@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from fakes.settling_links import links_that_settle_soon  # noqa: F401 - for all tests here
+from isthmus.decide.profile.store import age_text, load_profile
 from isthmus.errors import DriverError
 from isthmus.measure.bench.choice import choose_device
 from isthmus.measure.doctor.facts import Driver, Gpu, Host, HugePagePool, IommuGroup
@@ -268,4 +269,5 @@ def sources(
         root=tmp_path,
         environment={},
         find_nvrtc=lambda _major: None,
+        profile_age=lambda path: age_text(load_profile(path)),
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
-import isthmus
+from isthmus.ground.version import __version__
 from isthmus.measure.bench.demand import Demand, Limits, largest_emulated_bytes
 from isthmus.measure.bench.derived.catalogue import derived
 from isthmus.measure.bench.plan import Plan, Point, plan_points
@@ -146,7 +146,7 @@ def _begun(request: Request, machine: Machine, limits: TimeLimits, started_at: d
             id=secrets.token_hex(4),
             started_at=started_at,
             finished_at=datetime.now(UTC),
-            isthmus_version=isthmus.__version__,
+            isthmus_version=__version__,
             command=list(request.command),
             interrupted=True,
         ),

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from isthmus.decide.profile.store import age_text, load_profile
 from isthmus.errors import Error
 from isthmus.ground.suggest import one_line
 from isthmus.measure.doctor.facts import ProfileFacts
@@ -15,7 +14,7 @@ def read_profile(sources: Sources, driver: OpenDriver, ordinal: int) -> ProfileF
     try:
         identity = sources.native.profile_identity(driver.native, ordinal)
         used = sources.native.profile_in_use(driver.native, ordinal)
-        age = age_text(load_profile(Path(identity.file))) if used.measured else None
+        age = sources.profile_age(Path(identity.file)) if used.measured else None
     except Error as failure:
         return ProfileFacts(ordinal=ordinal, source=str(failure))
     return ProfileFacts(

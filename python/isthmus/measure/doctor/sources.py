@@ -22,6 +22,7 @@ class Sources:
         environment: Environment variables.
         find_nvrtc: Gives the path of NVRTC's library for a driver's CUDA major version, or None.
         find_gdrapi: Gives the path of libgdrapi.so.2, or None.
+        profile_age: Says how long ago a stored profile was measured.
     """
 
     native: Any
@@ -31,6 +32,7 @@ class Sources:
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     find_nvrtc: Callable[[int | None], str | None] = find_nvrtc
     find_gdrapi: Callable[[], Path | None] = lambda: None
+    profile_age: Callable[[Path], str | None] = lambda _: None
 
 
 def read_text(path: Path) -> str | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-import isthmus
+from isthmus.ground.version import __version__
 from isthmus.measure.compare.comparison import check_kind
 from isthmus.measure.run.model import Run
 from isthmus.show.answers.comparison import names_of
@@ -42,7 +42,7 @@ def document_of(
             for name, run in named.items()
             for line in (*problem_lines(run), *doubt_notes(run))
         ),
-        version=isthmus.__version__,
+        version=__version__,
     )
 
 

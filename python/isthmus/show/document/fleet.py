@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-import isthmus
 from isthmus.fleet.health import Health, Patient
 from isthmus.ground.spelling import counted
 from isthmus.ground.suggest import one_line
+from isthmus.ground.version import __version__
 from isthmus.show.answers.fleet import (
     NEEDED,
     headline,
@@ -46,7 +46,7 @@ def fleet_document(health: Health) -> Document:
         verdicts=(_verdict(health),),
         chapters=(*_pictures(judged), _standings(health, judged)),
         problems=(*health.notes, *(f"left out: {why}" for why in health.unread)),
-        version=isthmus.__version__,
+        version=__version__,
     )
 
 
