@@ -23,9 +23,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from isthmus.cli.fleet_places import Place
-from isthmus.cli.fleet_sweep import runner_at
-from isthmus.cli.sim_sweep import here
+from isthmus.cli.fleet.places import Place
+from isthmus.cli.fleet.sweep import runner_at
+from isthmus.cli.sim.sweep import here
 from isthmus.ground.json_text import json_text
 from isthmus.sim.paper.grid import grid_points
 from isthmus.sim.points import SweepPoint

@@ -21,7 +21,7 @@ ENTRIES = {
     "module": [sys.executable, "-m", "isthmus"],
 }
 # What is loaded for every command, in the order in which it comes.
-FOR_EVERY_COMMAND = ("isthmus.cli.app", "typer", "isthmus.errors", "isthmus.cli.sim_trace")
+FOR_EVERY_COMMAND = ("isthmus.cli.app", "typer", "isthmus.errors", "isthmus.cli.sim.trace")
 # Command -> what it loads beside.
 FOR_ONE_COMMAND = {
     ("bench", "--device", "emulated", "--quick"): ("isthmus.measure.bench.opening",),

@@ -258,7 +258,7 @@ def _profile(
         source = f"{machine}{', shipped with Isthmus' if shipped else ''}"
         return machine_profile(machine), source, ExitCode.OK
     from isthmus import _native
-    from isthmus.cli.measured_profile import measure_and_keep
+    from isthmus.cli.profile.measured import measure_and_keep
     from isthmus.decide.advice.asking import complete_profile
     from isthmus.measure.bench.choice import choose_device
 

@@ -10,16 +10,16 @@ from typer.exceptions import Abort, TyperException
 
 from isthmus.cli import MESSAGE
 from isthmus.cli.advise import advise
-from isthmus.cli.bench import bench
-from isthmus.cli.compare import compare
+from isthmus.cli.bench.command import bench
+from isthmus.cli.compare.command import compare
 from isthmus.cli.doctor import doctor
 from isthmus.cli.failure import ExitCode, Stopped, report_failure
-from isthmus.cli.fleet import fleet
-from isthmus.cli.profile import profile
-from isthmus.cli.report import report
-from isthmus.cli.reproduce import reproduce
+from isthmus.cli.fleet.command import fleet
+from isthmus.cli.profile.command import profile
+from isthmus.cli.report.command import report
+from isthmus.cli.reproduce.command import reproduce
 from isthmus.cli.runs import runs
-from isthmus.cli.sim import sim
+from isthmus.cli.sim.command import sim
 from isthmus.cli.state import DebugOption, State
 from isthmus.cli.stderr import say
 from isthmus.cli.stdout import print_data

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.cli.bench_options import MeanOption, RunFormatOption, VerboseOption
+from isthmus.cli.bench.options import MeanOption, RunFormatOption, VerboseOption
 from isthmus.cli.command_group import command_group
 from isthmus.cli.completing import complete_runs
 from isthmus.cli.failure import ExitCode

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from fuzzing import fuzz, require, require_readable
-from isthmus.cli.tolerance import parse_tolerance
+from isthmus.cli.compare.tolerance import parse_tolerance
 from isthmus.errors import UsageError
 from isthmus.ground.sizes import approximate_size, format_size, parse_size, parse_sizes
 from isthmus.sim.quantities import (

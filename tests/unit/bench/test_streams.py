@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from fakes import runs
+from isthmus.cli.bench.talk import progress
 from isthmus.cli.failure import report_failure
 from isthmus.cli.stderr import say
 from isthmus.cli.stdout import print_data
-from isthmus.cli.talk import progress
 from isthmus.cli.terminal import is_terminal
 from isthmus.errors import Error, WriteError
 from isthmus.measure.bench.plan import Point

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.cli.fleet_places import Place
+from isthmus.cli.fleet.places import Place
 from isthmus.errors import Unavailable, UsageError
 from isthmus.fleet import dask_asking
 from isthmus.fleet.attempt import Outcome, read_attempt

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from isthmus.cli.listing import listing
+from isthmus.cli.bench.listing import listing
 from isthmus.decide.profile.store import load_profile
 from isthmus.measure.bench.tests.catalogue import BY_NAME
 from isthmus.measure.compare.comparison import compare

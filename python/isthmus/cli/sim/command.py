@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isthmus.cli.command_group import command_group
-from isthmus.cli.sim_driver import calibrate, validate
-from isthmus.cli.sim_options import (
+from isthmus.cli.sim.driver import calibrate, validate
+from isthmus.cli.sim.options import (
     MachineOption,
     ProfileOption,
     SeedOption,
     SettingsOption,
 )
-from isthmus.cli.sim_sweep import sweep
-from isthmus.cli.sim_trace import trace
+from isthmus.cli.sim.sweep import sweep
+from isthmus.cli.sim.trace import trace
 from isthmus.cli.state import DebugOption
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
@@ -124,7 +124,7 @@ sim.add_typer(trace)
 
 
 def _setup(policy: str, machine: str, assignments: list[str], profile: str | None) -> "Setup":
-    from isthmus.cli.sim_options import with_profile
+    from isthmus.cli.sim.options import with_profile
     from isthmus.sim.machine_files import load_machine
     from isthmus.sim.policy import default_policy
     from isthmus.sim.settings import Setup, read_assignments, with_settings

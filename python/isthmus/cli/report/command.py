@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isthmus.cli.completing import complete_runs
-from isthmus.cli.report_file import ReportFormat, check_is_no_run, format_of
+from isthmus.cli.report.file import ReportFormat, check_is_no_run, format_of
 from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import STDOUT, print_data

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from isthmus.cli.command_group import command_group
-from isthmus.cli.sim_options import SeedOption
+from isthmus.cli.sim.options import SeedOption
 from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data

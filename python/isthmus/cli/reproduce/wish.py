@@ -60,7 +60,7 @@ def wish_of(
         Unavailable: The packages that draw pictures aren't installed.
         WriteError: The folder of pictures can't be created.
     """
-    from isthmus.cli.asked import checked_budget
+    from isthmus.cli.bench.asked import checked_budget
     from isthmus.ground.sizes import parse_sizes
 
     measuring = {

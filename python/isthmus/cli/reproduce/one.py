@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isthmus.cli import STARTED_S
+from isthmus.cli.bench.keeping import Keeping
+from isthmus.cli.bench.measuring import measure
 from isthmus.cli.failure import ExitCode, Stopped, report_failure
-from isthmus.cli.keeping import Keeping
-from isthmus.cli.measuring import measure
 from isthmus.cli.output import check_output, print_page
 from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
@@ -22,7 +22,7 @@ from isthmus.show.format import PageFormat, page_format_of_file
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from isthmus.cli.reproduce_wish import Wish
+    from isthmus.cli.reproduce.wish import Wish
     from isthmus.measure.bench.opening import Opened
     from isthmus.measure.bench.request import Request
     from isthmus.measure.run.model import Run

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isthmus.cli.failure import ExitCode, Stopped
-from isthmus.cli.sim_options import MachineOption, SeedOption, SettingsOption
+from isthmus.cli.sim.options import MachineOption, SeedOption, SettingsOption
 from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say, say_lines
 from isthmus.ground.spelling import counted
@@ -119,7 +119,7 @@ def sweep_into(output: Path, base: "Base", axes: "Sequence[Axis]", runners: Runn
 
 def _sweep(base: "Base", axes: "Sequence[Axis]", output: Path, runners: Runners) -> "Outcome":
     from isthmus.cli.interrupt import stop_on_interrupt
-    from isthmus.cli.sim_progress import sweep_progress
+    from isthmus.cli.sim.progress import sweep_progress
     from isthmus.sim.axes import points
     from isthmus.sim.points import build_points
     from isthmus.sim.running import check_workload

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from isthmus.cli.failure import ExitCode, Stopped, report_failure
 from isthmus.cli.output import check_output, print_page
-from isthmus.cli.reproduce_migration import NAME, evaluate
-from isthmus.cli.reproduce_one import draw, obtain
+from isthmus.cli.reproduce.migration import NAME, evaluate
+from isthmus.cli.reproduce.one import draw, obtain
 from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of, draws_characters
@@ -22,7 +22,7 @@ from isthmus.show.format import Format
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isthmus.cli.reproduce_wish import Wish
+    from isthmus.cli.reproduce.wish import Wish
     from isthmus.reproduce.side_by_side import Reproduced
 
 

@@ -82,7 +82,7 @@ def export(
 
 
 def _started(*uuid: str) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-P", "-m", "isthmus.cli.link_probe", *uuid]
+    command = [sys.executable, "-P", "-m", "isthmus.cli.fleet.link_probe", *uuid]
     nothing, out = subprocess.DEVNULL, subprocess.PIPE
     return subprocess.Popen(command, stdin=nothing, stdout=out, stderr=nothing, text=True)  # noqa: S603 - this program
 

@@ -9,9 +9,9 @@ import typer
 
 from isthmus.cli.command_group import command_group
 from isthmus.cli.failure import ExitCode
-from isthmus.cli.fleet_bench import ExpectOption, bench
-from isthmus.cli.fleet_export import export
-from isthmus.cli.fleet_sweep import sweep
+from isthmus.cli.fleet.bench import ExpectOption, bench
+from isthmus.cli.fleet.export import export
+from isthmus.cli.fleet.sweep import sweep
 from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say
 from isthmus.cli.stdout import print_data
@@ -86,7 +86,7 @@ def check(
     Exit codes: 0 ok, 1 error, 2 usage, 3 a GPU or node is dead, wrong or slow.
     """
     del debug  # its callback has stored it
-    from isthmus.cli.tolerance import parse_tolerance
+    from isthmus.cli.compare.tolerance import parse_tolerance
     from isthmus.fleet.check import check_fleet
     from isthmus.fleet.hosts import read_hosts
     from isthmus.fleet.measured import read_fleet

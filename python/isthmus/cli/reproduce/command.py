@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 
 from isthmus.cli.completing import complete_runs
 from isthmus.cli.options import BudgetOption, DeviceOption, NoSaveOption
-from isthmus.cli.reproduce_migration import ABOUT, NAME, partial_page_migration
+from isthmus.cli.reproduce.migration import ABOUT, NAME, partial_page_migration
 from isthmus.cli.state import DebugOption, state_of
 from isthmus.cli.stdout import print_data
 from isthmus.errors import UsageError
@@ -133,8 +133,8 @@ def every(
         return
     if context.invoked_subcommand is not None:
         raise UsageError(f"--all and {context.invoked_subcommand}", hint="leave one of them out")
-    from isthmus.cli.reproduce_all import reproduce_all
-    from isthmus.cli.reproduce_wish import wish_of
+    from isthmus.cli.reproduce.all import reproduce_all
+    from isthmus.cli.reproduce.wish import wish_of
 
     state = state_of(context)
     wish = wish_of(
@@ -162,8 +162,8 @@ def _command(experiment: Experiment) -> Callable[..., None]:
         debug: DebugOption = False,
     ) -> None:
         del debug  # its callback has stored it
-        from isthmus.cli.reproduce_one import reproduce_one
-        from isthmus.cli.reproduce_wish import wish_of
+        from isthmus.cli.reproduce.one import reproduce_one
+        from isthmus.cli.reproduce.wish import wish_of
 
         state = state_of(context)
         wish = wish_of(

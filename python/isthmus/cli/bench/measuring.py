@@ -10,7 +10,7 @@ from isthmus.ground.spelling import counted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from isthmus.cli.keeping import Keeping
+    from isthmus.cli.bench.keeping import Keeping
     from isthmus.measure.bench.opening import Opened
     from isthmus.measure.bench.request import Request
     from isthmus.measure.run.model import Run
@@ -35,9 +35,9 @@ def measure(
     Returns:
         The run, and whether Ctrl-C was to stop it.
     """
+    from isthmus.cli.bench.talk import progress
     from isthmus.cli.interrupt import stop_on_interrupt
     from isthmus.cli.stderr import say
-    from isthmus.cli.talk import progress
     from isthmus.measure.bench.invocation import carry_out, plan_request
     from isthmus.measure.bench.opening import open_session
     from isthmus.measure.bench.repeats import carry_out_repeatedly

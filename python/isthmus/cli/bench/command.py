@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from isthmus.cli.bench_options import (
+from isthmus.cli.bench.options import (
     AnywayOption,
     BufferOption,
     CompareOption,
@@ -48,8 +48,8 @@ from isthmus.show.format import RunFormat, TableLayout
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isthmus.cli.keeping import Keeping
-    from isthmus.cli.verdicts import Verdicts
+    from isthmus.cli.bench.keeping import Keeping
+    from isthmus.cli.compare.verdicts import Verdicts
     from isthmus.measure.bench.opening import Opened
     from isthmus.measure.bench.request import Request
     from isthmus.measure.bench.tests.catalogue import BenchTest
@@ -110,15 +110,15 @@ def bench(
     interrupted by Ctrl-C.
     """
     del debug  # its callback has stored it
-    from isthmus.cli.asked import checked_budget, how_many, layout_of, sizes_of, tests_of
+    from isthmus.cli.bench.asked import checked_budget, how_many, layout_of, sizes_of, tests_of
 
     layout = layout_of(output_format, as_json=as_json, use_mean=use_mean, verbose=verbose)
     chosen = tests_of(tests or (), prefixes or (), suites or (), output_format, listed=show_list)
     if show_list:
         _print_list(chosen, layout)
         return
-    from isthmus.cli.keeping import Keeping
-    from isthmus.cli.verdicts import verdicts_of
+    from isthmus.cli.bench.keeping import Keeping
+    from isthmus.cli.compare.verdicts import verdicts_of
     from isthmus.measure.bench.request import Request
     from isthmus.measure.expected.values import named_values
 
@@ -150,7 +150,7 @@ def bench(
 
 
 def _print_list(tests: "Sequence[BenchTest]", layout: TableLayout) -> None:
-    from isthmus.cli.listing import listing
+    from isthmus.cli.bench.listing import listing
     from isthmus.cli.stdout import print_data
     from isthmus.cli.terminal import columns_of
 
@@ -166,7 +166,7 @@ def _measure_and_report(
     *,
     debug: bool,
 ) -> ExitCode:
-    from isthmus.cli.measuring import measure
+    from isthmus.cli.bench.measuring import measure
     from isthmus.cli.output import check_output, show, write_output
 
     def checked(request: "Request", surroundings: "Opened") -> "Request":

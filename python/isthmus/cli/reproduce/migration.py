@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from isthmus.cli.failure import Stopped
-from isthmus.cli.sim_sweep import JobsOption, Runners, here
+from isthmus.cli.sim.sweep import JobsOption, Runners, here
 from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
@@ -196,7 +196,7 @@ def _run(
 ) -> _Finished:
     """Run points, except those that are in the file already."""
     from isthmus.cli.interrupt import stop_on_interrupt
-    from isthmus.cli.sim_progress import sweep_progress
+    from isthmus.cli.sim.progress import sweep_progress
     from isthmus.sim.store import MemoryStore, SweepStore
     from isthmus.sim.sweep import run_sweep
 

@@ -149,7 +149,7 @@ def verdicts_of(
         Unavailable: The packages that draw pictures aren't installed.
         WriteError: The folder can't be created.
     """
-    from isthmus.cli.tolerance import parse_tolerance
+    from isthmus.cli.compare.tolerance import parse_tolerance
 
     part = parse_tolerance(tolerance, TOLERANCE)
     if compare_with is None and (anyway or tolerance is not None):

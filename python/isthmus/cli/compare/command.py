@@ -60,10 +60,10 @@ def compare(
     can't tell.
     """
     del debug  # its callback has stored it
+    from isthmus.cli.compare.tolerance import parse_tolerance
+    from isthmus.cli.compare.verdicts import code_of
     from isthmus.cli.stdout import print_data
     from isthmus.cli.terminal import columns_of
-    from isthmus.cli.tolerance import parse_tolerance
-    from isthmus.cli.verdicts import code_of
     from isthmus.measure.compare.comparison import TOLERANCE
     from isthmus.measure.compare.comparison import compare as compare_runs
     from isthmus.measure.run.reading import read_run

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.cli.sim_options import SettingsOption
-from isthmus.cli.sim_progress import programs_progress
+from isthmus.cli.sim.options import SettingsOption
+from isthmus.cli.sim.progress import programs_progress
 from isthmus.cli.state import DebugOption
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of

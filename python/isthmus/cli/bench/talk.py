@@ -36,7 +36,7 @@ def progress(
         yield lines
         lines.end()
         return
-    from isthmus.cli.bench_bar import BenchBar
+    from isthmus.cli.bench.bar import BenchBar
     from isthmus.cli.progress_bar import progress_bar
 
     with progress_bar() as bar:

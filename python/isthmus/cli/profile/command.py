@@ -58,8 +58,8 @@ def profile(
             hint="leave out --quick and --output, or --show",
         )
     from isthmus import _native
-    from isthmus.cli.measured_profile import measure_and_keep
     from isthmus.cli.output import check_output
+    from isthmus.cli.profile.measured import measure_and_keep
     from isthmus.measure.bench.choice import choose_device
 
     choice = choose_device(device, _native.Driver.open)

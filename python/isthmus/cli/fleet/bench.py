@@ -10,7 +10,7 @@ import typer
 
 from isthmus.cli.completing import complete_suites
 from isthmus.cli.failure import ExitCode
-from isthmus.cli.fleet_places import (
+from isthmus.cli.fleet.places import (
     HostsOption,
     PythonOption,
     SchedulerOption,
@@ -123,7 +123,7 @@ def bench(
     Exit codes: 0 ok, 1 nothing was measured, 2 usage, 3 a GPU or node is dead, wrong or slow.
     """
     del debug  # its callback has stored it
-    from isthmus.cli.asked import sizes_of, tests_of
+    from isthmus.cli.bench.asked import sizes_of, tests_of
     from isthmus.fleet.collecting import Collector, Wish
     from isthmus.measure.expected.values import named_values
     from isthmus.measure.query.asking import check_queries

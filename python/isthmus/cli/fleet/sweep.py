@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.cli.fleet_places import (
+from isthmus.cli.fleet.places import (
     HostsOption,
     Place,
     PythonOption,
     SchedulerOption,
     place_of,
 )
-from isthmus.cli.reproduce_migration import run_grid
-from isthmus.cli.sim_options import MachineOption, SeedOption, SettingsOption
-from isthmus.cli.sim_sweep import AxesOption, PolicyOption, base_of, sweep_into
+from isthmus.cli.reproduce.migration import run_grid
+from isthmus.cli.sim.options import MachineOption, SeedOption, SettingsOption
+from isthmus.cli.sim.sweep import AxesOption, PolicyOption, base_of, sweep_into
 from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say
 from isthmus.cli.stdout import print_data
