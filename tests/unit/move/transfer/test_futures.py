@@ -324,7 +324,7 @@ stream = BlockedStream(cuda)
 
 
 def run_prepared(code: str) -> Outcome:
-    tests = str(Path(__file__).parents[2])
+    tests = str(Path(__file__).parents[3])
     whole = _PREPARED.format(tests=tests) + textwrap.dedent(code)
     done = run_process([sys.executable, *inherited(), "-c", whole], EMULATED)
     assert done.err == "", done.err

@@ -68,7 +68,7 @@ _LONG = {
     [pytest.param(what, marks=pytest.mark.long if what in _LONG else ()) for what in _IN_A_LOOP],
 )
 def test_a_daemon_thread_does_not_end_the_process(what: str) -> None:
-    code = _LOOPING.format(tests=str(Path(__file__).parents[2]), what=_IN_A_LOOP[what])
+    code = _LOOPING.format(tests=str(Path(__file__).parents[3]), what=_IN_A_LOOP[what])
     for _ in range(3):  # one of them may end between two calls
         done = run_process([sys.executable, "-c", code], EMULATED)
         assert (done.code, done.out, done.err) == (0, "end\n", "")

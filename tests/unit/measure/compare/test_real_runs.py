@@ -12,7 +12,7 @@ from isthmus.measure.compare.judging import Verdict
 from isthmus.measure.run.model import Result, Run
 from isthmus.measure.run.reading import read_run
 
-BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
+BENCHMARKS = Path(__file__).parents[4] / "benchmarks"
 GPUS = ("fleet/two_h100/vm-0/*.json", "fleet/two_h100/vm-1/*.json", "frontdoor/h200/quick_*.json")
 
 

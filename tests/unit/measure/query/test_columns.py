@@ -5,7 +5,7 @@ import pytest
 
 from isthmus.measure.query.columns import VIEWS
 
-_PAGE = Path(__file__).parents[3] / "docs" / "fleet.md"
+_PAGE = Path(__file__).parents[4] / "docs" / "fleet.md"
 
 
 @pytest.mark.parametrize("view", VIEWS)

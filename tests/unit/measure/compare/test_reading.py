@@ -142,7 +142,7 @@ def parts(schema: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - JSON
             yield from parts(inner)
 
 
-COMMITTED = sorted((Path(__file__).parents[3] / "benchmarks").glob("*/*/run.json"))
+COMMITTED = sorted((Path(__file__).parents[4] / "benchmarks").glob("*/*/run.json"))
 
 
 @pytest.mark.parametrize("path", COMMITTED, ids=lambda path: "-".join(path.parts[-3:-1]))

@@ -15,7 +15,7 @@ from program import EMULATED, run_code
 pytestmark = pytest.mark.native
 
 _SMALL = "Isthmus Emulated GPU (small link)"
-_FAULTS = Path(__file__).parents[2] / "build/release/bin/libisthmus_system_faults.so"
+_FAULTS = Path(__file__).parents[3] / "build/release/bin/libisthmus_system_faults.so"
 
 
 @pytest.fixture(autouse=True)

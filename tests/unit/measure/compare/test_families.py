@@ -6,7 +6,7 @@ import pytest
 from isthmus.measure.compare.families import family_of
 from isthmus.measure.run.reading import read_run
 
-RECORDED = Path(__file__).parents[3] / "benchmarks" / "link" / "h100" / "run.json"
+RECORDED = Path(__file__).parents[4] / "benchmarks" / "link" / "h100" / "run.json"
 
 
 def test_a_family_has_one_unit_one_clock_and_one_direction() -> None:

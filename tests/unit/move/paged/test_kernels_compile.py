@@ -11,7 +11,7 @@ from nvrtc import compile_for_gpu
 
 pytestmark = pytest.mark.native
 
-_ROOT = Path(__file__).parents[3]
+_ROOT = Path(__file__).parents[4]
 
 
 def _programs() -> dict[str, str]:
