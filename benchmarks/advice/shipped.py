@@ -28,7 +28,7 @@ from isthmus.measure.run.model import Result, Run, Status
 from isthmus.measure.run.reading import read_run
 
 BENCHMARKS = Path(__file__).parents[1]
-SHIPPED = BENCHMARKS.parent / "python" / "isthmus" / "advice" / "machines"
+SHIPPED = BENCHMARKS.parent / "python" / "isthmus" / "decide" / "advice" / "machines"
 # What measures a kind of memory, and whether its pages are written to.
 _TESTS = {
     MemoryKind.PAGEABLE: ("alloc_malloc", True),

@@ -28,7 +28,7 @@ GPU = ("GPU-0",)
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     made = Machine(2)
-    for module in ("cli.link_probe", "fleet.link_watch"):
+    for module in ("cli.fleet.link_probe", "fleet.link_watch"):
         monkeypatch.setattr(f"isthmus.{module}.time", made.time)
     return made
 

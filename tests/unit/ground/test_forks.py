@@ -151,7 +151,8 @@ in_child(ask)
 def test_a_child_copies_whatever_the_parents_threads_were_doing() -> None:
     code = f"""{_HOST_COPIES}
 import threading
-from isthmus import emulation, pinned
+from isthmus import pinned
+from isthmus.move import emulation
 from isthmus.move.transfer import copying
 from isthmus.move.windows import opening
 
