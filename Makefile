@@ -98,9 +98,9 @@ format: $(VENV)/.lint  ## rewrite sources in the project's format
 
 golden: $(VENV)/.isthmus $(VENV)/.test  ## rewrite the golden files: CLI help and output, JSON schema, type stub
 	$(BIN)/python -m nanobind.stubgen -q -m isthmus._native -o python/isthmus/_native.pyi
-	$(BIN)/python -m isthmus.run.schema
-	$(BIN)/python -m isthmus.profile.schema
-	$(BIN)/python -m isthmus.doctor.schema
+	$(BIN)/python -m isthmus.measure.run.schema
+	$(BIN)/python -m isthmus.decide.profile.schema
+	$(BIN)/python -m isthmus.measure.doctor.schema
 	$(BIN)/python -m isthmus.sim.schema
 	$(BIN)/python -m pytest -q --regenerate-golden
 

@@ -110,14 +110,15 @@ void bind_arrays(nb::module_& m) {
           .def_prop_ro("type_code", &OwnArray::type_code,
                        "DLPack's number of the items' type; below 0 if it has none.");
   nb::class_<ArrayReader>(m, "ArrayReader", "Reads arrays from any library.")
-      .def(nb::init<nb::object>(), "asked"_a, "asked: an isthmus.arrays.reading.Asked.")
+      .def(nb::init<nb::object>(), "asked"_a, "asked: an isthmus.move.arrays.reading.Asked.")
       .def(
           "read",
           [](ArrayReader& reader, nb::handle array, bool ordered) {
             return read_alone(reader, array, Role::target, ordered);
           },
           "array"_a.none(), nb::kw_only(), "ordered"_a,
-          nb::sig("def read(self, array: object, *, ordered: bool) -> isthmus.arrays.array.Array"),
+          nb::sig(
+              "def read(self, array: object, *, ordered: bool) -> isthmus.move.arrays.array.Array"),
           "Find an array's memory, for writing. If ordered, the work in the result's `stream` "
           "must be complete before the memory is touched. UsageError: not an array.")
       .def(
@@ -126,12 +127,12 @@ void bind_arrays(nb::module_& m) {
             return read_alone(reader, array, Role::source, true);
           },
           "array"_a.none(),
-          nb::sig("def read_source(self, array: object) -> isthmus.arrays.array.Array"),
+          nb::sig("def read_source(self, array: object) -> isthmus.move.arrays.array.Array"),
           "Find an array's memory, for reading. The work in the result's `stream` must be "
           "complete before the memory is read. UsageError: not an array.")
       .def("pair", &read_two, "target"_a.none(), "source"_a.none(), "stream"_a.none(),
            nb::sig("def pair(self, target: object, source: object, stream: object) -> "
-                   "tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int]"),
+                   "tuple[isthmus.move.arrays.array.Array, isthmus.move.arrays.array.Array, int]"),
            "Find the memory of both ends of a copy, and a stream for the copy that orders it after "
            "all work that uses either. UsageError: one of them isn't an array.");
 }

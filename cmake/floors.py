@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 # What users type, and what they read: the parts that other packages do.
 TESTS = ["tests/cli/test_bench_flags.py", "tests/cli/test_bad_input.py"]
-TESTS += ["tests/cli/test_compare.py", "tests/cli/test_doctor.py", "tests/unit/run"]
+TESTS += ["tests/cli/test_compare.py", "tests/cli/test_doctor.py", "tests/unit/measure/run"]
 TOOLS = ["pytest>=8", "pytest-xdist>=3.6", "jsonschema>=4.20", "hypothesis>=6.100"]
 _FLOOR = re.compile(r"([\w.-]+)(?:\[[\w,]+\])?>=([\w.]+)")
 

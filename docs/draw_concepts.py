@@ -16,9 +16,9 @@ from typing import Any
 
 import altair as alt
 
-from isthmus.run.model import Run, Status
-from isthmus.run.reading import read_run_file
-from isthmus.sizes import format_size
+from isthmus.ground.sizes import format_size
+from isthmus.measure.run.model import Run, Status
+from isthmus.measure.run.reading import read_run_file
 
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures" / "concepts"

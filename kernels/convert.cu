@@ -6,7 +6,7 @@
 // beyond the integer's range it becomes the nearest integer, and NaN becomes 0. Everything but zero
 // is true.
 //
-// CPU reference: NumPy, in tests/unit/transfer/test_casting.py.
+// CPU reference: NumPy, in tests/unit/move/transfer/test_casting.py.
 #include "layouts.cuh"
 
 /// The types of items; transfer/many/item_types.hpp has the same numbers.

@@ -1,6 +1,6 @@
 // Copies the items of an array between two memory layouts: see layouts.cuh.
 //
-// CPU reference: NumPy, in tests/unit/transfer/test_strided.py.
+// CPU reference: NumPy, in tests/unit/move/transfer/test_strided.py.
 #include "layouts.cuh"
 
 template <typename Word>

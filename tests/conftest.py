@@ -82,11 +82,11 @@ def no_context_left(request: pytest.FixtureRequest) -> Iterator[None]:
 # first value.
 _DEFAULTS: tuple[tuple[str, str, Callable[[], object]], ...] = (
     (
-        "isthmus.transfer.copying",
+        "isthmus.move.transfer.copying",
         "_default",
-        lambda: sys.modules["isthmus.transfer.copying"].NOT_OPEN,
+        lambda: sys.modules["isthmus.move.transfer.copying"].NOT_OPEN,
     ),
-    ("isthmus.windows.opening", "_default", lambda: None),
+    ("isthmus.move.windows.opening", "_default", lambda: None),
     ("isthmus.pinned", "_pools", dict),
 )
 

@@ -121,7 +121,7 @@ def table_of(comparisons: Sequence[Comparison]) -> str:
 
 
 def document_of(comparisons: Sequence[Comparison]) -> dict[str, object]:
-    """Give all figures of all turns as what `isthmus.json_text` writes."""
+    """Give all figures of all turns as what `isthmus.ground.json_text` writes."""
     return {"tolerance": TOLERANCE, "figures": [_record(each) for each in comparisons]}
 
 

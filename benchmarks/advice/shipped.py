@@ -13,7 +13,7 @@ import json
 import sys
 from pathlib import Path
 
-from isthmus.profile.model import (
+from isthmus.decide.profile.model import (
     CostPoint,
     MemoryCost,
     MemoryKind,
@@ -22,13 +22,13 @@ from isthmus.profile.model import (
     Profile,
     Timing,
 )
-from isthmus.profile.model import Path as CopyPath
-from isthmus.profile.store import load_profile, profile_text
-from isthmus.run.model import Result, Run, Status
-from isthmus.run.reading import read_run
+from isthmus.decide.profile.model import Path as CopyPath
+from isthmus.decide.profile.store import load_profile, profile_text
+from isthmus.measure.run.model import Result, Run, Status
+from isthmus.measure.run.reading import read_run
 
 BENCHMARKS = Path(__file__).parents[1]
-SHIPPED = BENCHMARKS.parent / "python" / "isthmus" / "advice" / "machines"
+SHIPPED = BENCHMARKS.parent / "python" / "isthmus" / "decide" / "advice" / "machines"
 # What measures a kind of memory, and whether its pages are written to.
 _TESTS = {
     MemoryKind.PAGEABLE: ("alloc_malloc", True),

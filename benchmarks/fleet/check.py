@@ -28,12 +28,12 @@ from typing import Any
 
 from noise import Node, Noise, healthy, read_noise
 
-from isthmus.doctor.check import Check, Status
 from isthmus.fleet.attempt import Attempt, Outcome
 from isthmus.fleet.check import check_fleet
 from isthmus.fleet.health import Health, Verdict
 from isthmus.fleet.measured import Fleet
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
+from isthmus.measure.doctor.check import Check, Status
 
 NODES = 64
 _OF_THE_LINK = r"memcpy_(ce|sm|registered|write_combined|huge_pages|pool)$|duplex_memcpy"

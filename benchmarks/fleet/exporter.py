@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 
 sys.path.append(str(Path(__file__).parent.parent / "transfer"))
 from machine import machine_facts

@@ -17,16 +17,16 @@ from functools import cached_property
 from math import exp, log, log1p, sqrt
 from pathlib import Path
 
-from isthmus.compare.families import Family, family_of
-from isthmus.compare.judging import STATED
-from isthmus.compare.levels import costs_of
-from isthmus.compare.machines import facts_of
-from isthmus.compare.subject import Subject, subject_of
 from isthmus.fleet.measured import Gpu
-from isthmus.run.machine import Machine
-from isthmus.run.model import Result, Run
-from isthmus.run.reading import read_run
-from isthmus.sizes import format_size
+from isthmus.ground.sizes import format_size
+from isthmus.measure.compare.families import Family, family_of
+from isthmus.measure.compare.judging import STATED
+from isthmus.measure.compare.levels import costs_of
+from isthmus.measure.compare.machines import facts_of
+from isthmus.measure.compare.subject import Subject, subject_of
+from isthmus.measure.run.machine import Machine
+from isthmus.measure.run.model import Result, Run
+from isthmus.measure.run.reading import read_run
 
 LINK = Path(__file__).parents[1] / "link"
 DRIFTS = Path(__file__).parents[1] / "frontdoor" / "h200" / "compare.json"

@@ -30,12 +30,12 @@ from math import log1p
 from pathlib import Path
 from typing import Any
 
-from isthmus.compare.comparison import TOLERANCE, compare
-from isthmus.compare.judging import FALSE_ALARMS, POWER, Verdict
-from isthmus.json_text import json_text
-from isthmus.run.model import Run
-from isthmus.run.reading import read_run
-from isthmus.run.result import Result
+from isthmus.ground.json_text import json_text
+from isthmus.measure.compare.comparison import TOLERANCE, compare
+from isthmus.measure.compare.judging import FALSE_ALARMS, POWER, Verdict
+from isthmus.measure.run.model import Run
+from isthmus.measure.run.reading import read_run
+from isthmus.measure.run.result import Result
 
 TESTS = (
     *("host_to_device_memcpy_ce", "device_to_host_memcpy_ce"),

@@ -26,14 +26,14 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from isthmus.compare.comparison import TOLERANCE, compare
-from isthmus.compare.families import Family, any_family_of
-from isthmus.compare.judging import Judgement, Verdict, judge_families
-from isthmus.compare.levels import Levels
-from isthmus.json_text import json_text
-from isthmus.run.model import Run
-from isthmus.run.reading import read_run
-from isthmus.run.result import Result
+from isthmus.ground.json_text import json_text
+from isthmus.measure.compare.comparison import TOLERANCE, compare
+from isthmus.measure.compare.families import Family, any_family_of
+from isthmus.measure.compare.judging import Judgement, Verdict, judge_families
+from isthmus.measure.compare.levels import Levels
+from isthmus.measure.run.model import Run
+from isthmus.measure.run.reading import read_run
+from isthmus.measure.run.result import Result
 
 HERE = Path(__file__).parent
 RUNS = {

@@ -25,7 +25,7 @@ import numpy as np
 
 import isthmus
 from isthmus import _native
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "transfer"))
 from contestants import optional

@@ -22,7 +22,7 @@ from typing import Any
 import torch  # type: ignore[import-not-found,unused-ignore]
 
 import isthmus
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "transfer"))
 from file_options import file_options

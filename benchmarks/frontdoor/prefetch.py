@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import isthmus.torch
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "transfer"))
 from contestants import optional

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import isthmus
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "transfer"))
 from budgets import measure_budgets

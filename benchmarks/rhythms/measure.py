@@ -23,7 +23,7 @@ import numpy as np
 from others import Libraries, Pair
 
 import isthmus
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 
 sys.path.append(str(Path(__file__).parent.parent / "transfer"))
 from machine import machine_facts

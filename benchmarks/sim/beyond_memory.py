@@ -11,7 +11,7 @@ what the workload touches, for `moe` with as much as a programmer's cache of exp
 import sys
 from collections.abc import Iterator, Mapping
 
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 from isthmus.sim.library import Library
 from isthmus.sim.points import Base, SweepPoint, build_points
 from isthmus.sim.store import MemoryStore, Row

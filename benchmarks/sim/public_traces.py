@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 from isthmus.sim.running import simulate
 from isthmus.sim.trace.importing import import_trace
 

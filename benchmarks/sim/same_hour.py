@@ -11,8 +11,8 @@ to the reads in order of their own hour.
 import sys
 from pathlib import Path
 
-from isthmus.report.format import Format
-from isthmus.run.reading import read_run
+from isthmus.measure.run.reading import read_run
+from isthmus.show.format import Format
 from isthmus.sim.driver.as_text import comparison_text
 from isthmus.sim.driver.fitting import fitted
 from isthmus.sim.driver.measured import Access, points_of

@@ -29,7 +29,7 @@ from rounds import Task, Times, by_turns, sample
 from safetensors_file import write_model
 
 import isthmus
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 
 GIB, MIB = 1 << 30, 1 << 20
 READ_BYTES = 4 * MIB

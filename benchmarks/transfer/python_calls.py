@@ -23,8 +23,8 @@ import numpy as np
 
 import isthmus
 from isthmus import _native
-from isthmus.json_text import json_text
-from isthmus.transfer.copying import default_transfers
+from isthmus.ground.json_text import json_text
+from isthmus.move.transfer.copying import default_transfers
 
 SIZE_BYTES = 64
 TURNS, SHORTEST_SECONDS = 15, 0.005

@@ -17,7 +17,7 @@ from machine import machine_facts
 from rounds import Task, by_turns, sample
 
 import isthmus
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 SIZES = [4, 64, KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB]

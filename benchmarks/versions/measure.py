@@ -25,7 +25,7 @@ import python_calls
 from building import PATH_FIRST, Version, build
 from ratios import Turns, slower, table
 
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = (*copy_turns.PARTS, "bench", "python")

@@ -27,7 +27,7 @@ void read_pair(ArrayReader& reader, nanobind::handle target, nanobind::handle so
                nanobind::handle stream, Hold hold, ArrayPair& pair);
 
 /// True if one array can be copied to the other as one range of bytes, and both are in C order. If
-/// false, isthmus.transfer packs an array, or explains what is wrong.
+/// false, isthmus.move.transfer packs an array, or explains what is wrong.
 bool is_plain(const ArrayPair& pair);
 
 /// What a copy of both is told.

@@ -1,8 +1,8 @@
 // Reads arrays from any library: which memory an object means, and which work uses it.
 //
-// Python chooses once how to read each type (isthmus/arrays/ways.py). Arrays of the usual types are
-// then read in 0.1 us, without calling a Python function. If an array can't be read, Python
-// explains why (isthmus/arrays/refusals.py).
+// Python chooses once how to read each type (isthmus/move/arrays/ways.py). Arrays of the usual
+// types are then read in 0.1 us, without calling a Python function. If an array can't be read,
+// Python explains why (isthmus/move/arrays/refusals.py).
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -59,7 +59,7 @@ public:
       : reason(the_reason), detail(std::move(the_detail)) {}
   const char* what() const noexcept override { return reason; }
 
-  const char* reason;  ///< a word that isthmus/arrays/refusals.py knows
+  const char* reason;  ///< a word that isthmus/move/arrays/refusals.py knows
   nanobind::object detail;
 };
 
@@ -68,7 +68,7 @@ class HoldsArrays : public std::exception {};
 
 class ArrayReader {
 public:
-  /// asked   an isthmus.arrays.reading.Asked: what only Python knows
+  /// asked   an isthmus.move.arrays.reading.Asked: what only Python knows
   explicit ArrayReader(nanobind::object asked) : asked_(std::move(asked)) {}
 
   /// Reads an array. If its library has yet to export it, the address is known only after

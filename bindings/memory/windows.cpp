@@ -72,8 +72,8 @@ PythonWindow open(const SharedWindows& windows, std::uintptr_t pointer, std::siz
 void bind_copies(nb::class_<PythonWindow>& window) {
   window
       .def("write", &PythonWindow::write, "data"_a, "offset"_a.none() = 0,
-           nb::sig(
-               "def write(self, data: isthmus.arrays.accepted.BytesLike, offset: int = 0) -> None"),
+           nb::sig("def write(self, data: isthmus.move.arrays.accepted.BytesLike, offset: int = 0) "
+                   "-> None"),
            "Copy bytes to the device and fence: a kernel or copy that is started afterwards reads "
            "them. `data` (anything with contiguous bytes) may be reused on return. Several threads "
            "may write different bytes at once. Raises UsageError, with nothing copied, if the "
@@ -81,8 +81,8 @@ void bind_copies(nb::class_<PythonWindow>& window) {
            "process's, or if its memory was freed. The caller guarantees that `data` stays "
            "readable: a mapped file that has become shorter raises SIGBUS.")
       .def("post", &PythonWindow::post, "data"_a, "offset"_a.none() = 0,
-           nb::sig(
-               "def post(self, data: isthmus.arrays.accepted.BytesLike, offset: int = 0) -> None"),
+           nb::sig("def post(self, data: isthmus.move.arrays.accepted.BytesLike, offset: int = 0) "
+                   "-> None"),
            "Copy bytes to the device without a fence: they are not guaranteed to arrive until this "
            "thread's next fence() or write(). Threads and errors: as for write().")
       .def_static("fence", &isthmus::Window::fence,
@@ -93,8 +93,9 @@ void bind_copies(nb::class_<PythonWindow>& window) {
            "not ordered with streams: first wait for the kernel that writes the bytes. Threads and "
            "errors: as for write().")
       .def("read_into", &PythonWindow::read_into, "buffer"_a, "offset"_a.none() = 0,
-           nb::sig("def read_into(self, buffer: isthmus.arrays.accepted.BytesLike, offset: int = "
-                   "0) -> None"),
+           nb::sig(
+               "def read_into(self, buffer: isthmus.move.arrays.accepted.BytesLike, offset: int = "
+               "0) -> None"),
            "Like read(), into a writable, contiguous buffer.");
 }
 

@@ -181,19 +181,18 @@ void add_to_batch(ArrayBatch& batch, std::size_t pair, std::uintptr_t target, st
 
 void bind_array_copies(nb::class_<ArrayTransfers>& transfers) {
   transfers
-      .def(
-          "copy_arrays", &copy_arrays, "target"_a.none(), "source"_a.none(), "stream"_a.none(),
-          nb::sig("def copy_arrays(self, target: object, source: object, stream: object) -> "
-                  "tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int] | ArrayBatch "
-                  "| None"),
-          "Copy an array to another; returns None when it is done. If memory order or types "
-          "differ, copies nothing and returns what ArrayReader.pair() returns. Of lists, tuples "
-          "and mappings copies nothing either, and returns the arrays in them.")
+      .def("copy_arrays", &copy_arrays, "target"_a.none(), "source"_a.none(), "stream"_a.none(),
+           nb::sig("def copy_arrays(self, target: object, source: object, stream: object) -> "
+                   "tuple[isthmus.move.arrays.array.Array, isthmus.move.arrays.array.Array, int] | "
+                   "ArrayBatch | None"),
+           "Copy an array to another; returns None when it is done. If memory order or types "
+           "differ, copies nothing and returns what ArrayReader.pair() returns. Of lists, tuples "
+           "and mappings copies nothing either, and returns the arrays in them.")
       .def("copy_arrays_async", &copy_arrays_async, "target"_a.none(), "source"_a.none(),
            "stream"_a.none(), "source_order"_a.none(),
            nb::sig("def copy_arrays_async(self, target: object, source: object, stream: object, "
-                   "source_order: str) -> CopyFuture | tuple[isthmus.arrays.array.Array, "
-                   "isthmus.arrays.array.Array, int] | ArrayBatch | None"),
+                   "source_order: str) -> CopyFuture | tuple[isthmus.move.arrays.array.Array, "
+                   "isthmus.move.arrays.array.Array, int] | ArrayBatch | None"),
            "Begin to copy an array to another; otherwise like copy_arrays(). None: it is complete, "
            "because making it took less time than beginning it would.");
 }
@@ -201,8 +200,8 @@ void bind_array_copies(nb::class_<ArrayTransfers>& transfers) {
 void bind_batches(nb::module_& m, nb::class_<ArrayTransfers>& transfers) {
   nb::class_<ArrayBatch>(m, "ArrayBatch", "The arrays of two structures, in pairs, to be copied.")
       .def_prop_ro("unlike", &ArrayBatch::unlike,
-                   nb::sig("def unlike(self) -> list[tuple[int, isthmus.arrays.array.Array, "
-                           "isthmus.arrays.array.Array, int]]"),
+                   nb::sig("def unlike(self) -> list[tuple[int, isthmus.move.arrays.array.Array, "
+                           "isthmus.move.arrays.array.Array, int]]"),
                    "The pairs that can't be copied as they are: the pair's number, and what "
                    "ArrayReader.pair() returns.")
       .def("path", &ArrayBatch::path_of, "pair"_a, "Where a pair is: \"model.layers.3.bias\".")
@@ -225,7 +224,7 @@ void bind_batches(nb::module_& m, nb::class_<ArrayTransfers>& transfers) {
       .def("read_arrays", &read_arrays_to_explain, "target"_a.none(), "source"_a.none(),
            "stream"_a.none(),
            nb::sig("def read_arrays(self, target: object, source: object, stream: object) -> "
-                   "tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int] | "
+                   "tuple[isthmus.move.arrays.array.Array, isthmus.move.arrays.array.Array, int] | "
                    "ArrayBatch"),
            "Read two arrays, or those in two structures; copies nothing.")
       .def("copy_batch_async", &copy_batch_async, "batch"_a, nb::kw_only(), "source_order"_a,

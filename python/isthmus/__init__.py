@@ -11,14 +11,10 @@ if TYPE_CHECKING:
     # Not in __all__: "from isthmus import *" would hide Numba and PyTorch.
     from isthmus import numba as numba
     from isthmus import torch as torch
-    from isthmus.advice.answer import Advice
-    from isthmus.advice.asking import advise
-    from isthmus.advice.offload import OffloadAdvice
-    from isthmus.arrays.accepted import ArrayLike, ArrayTree, DeviceArrayLike, StreamLike
-    from isthmus.arrays.device_array import DeviceArray
-    from isthmus.arrays.pointers import DevicePointer, HostPointer
-    from isthmus.device_memory import device_empty, device_name
-    from isthmus.emulation import emulated
+    from isthmus.decide.advice.answer import Advice
+    from isthmus.decide.advice.asking import advise
+    from isthmus.decide.advice.offload import OffloadAdvice
+    from isthmus.decide.profile.model import Profile
     from isthmus.errors import (
         CorruptTransfer,
         DriverError,
@@ -28,24 +24,27 @@ if TYPE_CHECKING:
         Unavailable,
         UsageError,
     )
-    from isthmus.paged.array import PagedArray, PagedStats
-    from isthmus.paged.header import paged_header
-    from isthmus.profile.model import Profile
-    from isthmus.run.model import Result, Run
-    from isthmus.safetensors.loading import load_safetensors, safetensors_metadata
-    from isthmus.safetensors.saving import save_safetensors
+    from isthmus.ground.sizes import format_size, parse_sizes
+    from isthmus.ground.version import __version__
+    from isthmus.measure.run.model import Result, Run
+    from isthmus.move.arrays.accepted import ArrayLike, ArrayTree, DeviceArrayLike, StreamLike
+    from isthmus.move.arrays.device_array import DeviceArray
+    from isthmus.move.arrays.pointers import DevicePointer, HostPointer
+    from isthmus.move.device_memory import device_empty, device_name
+    from isthmus.move.emulation import emulated
+    from isthmus.move.paged.array import PagedArray, PagedStats
+    from isthmus.move.paged.header import paged_header
+    from isthmus.move.safetensors.loading import load_safetensors, safetensors_metadata
+    from isthmus.move.safetensors.saving import save_safetensors
+    from isthmus.move.torch.loading import load_pt
+    from isthmus.move.transfer.copying import copy, copy_async, explain, stats, trim
+    from isthmus.move.transfer.future import CopyFuture
+    from isthmus.move.transfer.plan import CopyPlan, ManyPlan
+    from isthmus.move.transfer.statistics import CopyStats
+    from isthmus.move.transfer.transfers import Transfers
+    from isthmus.move.windows.opening import Window, Windows, window
     from isthmus.sim.result import SimulationResult
     from isthmus.sim.running import simulate
-    from isthmus.sizes import format_size, parse_sizes
-    from isthmus.torch.loading import load_pt
-    from isthmus.transfer.copying import copy, copy_async, explain, stats, trim
-    from isthmus.transfer.future import CopyFuture
-    from isthmus.transfer.plan import CopyPlan, ManyPlan
-    from isthmus.transfer.statistics import CopyStats
-    from isthmus.transfer.transfers import Transfers
-    from isthmus.windows.opening import Window, Windows, window
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Advice",
@@ -101,53 +100,54 @@ __all__ = [
 ]
 
 _LAZY = {
-    "Advice": "isthmus.advice.answer",
-    "ArrayLike": "isthmus.arrays.accepted",
-    "ArrayTree": "isthmus.arrays.accepted",
-    "CopyFuture": "isthmus.transfer.future",
-    "CopyPlan": "isthmus.transfer.plan",
-    "ManyPlan": "isthmus.transfer.plan",
-    "CopyStats": "isthmus.transfer.statistics",
+    "Advice": "isthmus.decide.advice.answer",
+    "ArrayLike": "isthmus.move.arrays.accepted",
+    "ArrayTree": "isthmus.move.arrays.accepted",
+    "CopyFuture": "isthmus.move.transfer.future",
+    "CopyPlan": "isthmus.move.transfer.plan",
+    "ManyPlan": "isthmus.move.transfer.plan",
+    "CopyStats": "isthmus.move.transfer.statistics",
     "CorruptTransfer": "isthmus.errors",
-    "DeviceArray": "isthmus.arrays.device_array",
-    "DeviceArrayLike": "isthmus.arrays.accepted",
-    "DevicePointer": "isthmus.arrays.pointers",
+    "DeviceArray": "isthmus.move.arrays.device_array",
+    "DeviceArrayLike": "isthmus.move.arrays.accepted",
+    "DevicePointer": "isthmus.move.arrays.pointers",
     "DriverError": "isthmus.errors",
     "Error": "isthmus.errors",
-    "HostPointer": "isthmus.arrays.pointers",
+    "HostPointer": "isthmus.move.arrays.pointers",
     "IsthmusWarning": "isthmus.errors",
-    "OffloadAdvice": "isthmus.advice.offload",
+    "OffloadAdvice": "isthmus.decide.advice.offload",
     "OutOfDeviceMemory": "isthmus.errors",
-    "PagedArray": "isthmus.paged.array",
-    "PagedStats": "isthmus.paged.array",
-    "Profile": "isthmus.profile.model",
-    "Result": "isthmus.run.model",
-    "Run": "isthmus.run.model",
+    "PagedArray": "isthmus.move.paged.array",
+    "PagedStats": "isthmus.move.paged.array",
+    "Profile": "isthmus.decide.profile.model",
+    "Result": "isthmus.measure.run.model",
+    "Run": "isthmus.measure.run.model",
     "SimulationResult": "isthmus.sim.result",
-    "StreamLike": "isthmus.arrays.accepted",
-    "Transfers": "isthmus.transfer.transfers",
+    "StreamLike": "isthmus.move.arrays.accepted",
+    "Transfers": "isthmus.move.transfer.transfers",
     "Unavailable": "isthmus.errors",
     "UsageError": "isthmus.errors",
-    "Window": "isthmus.windows.opening",
-    "Windows": "isthmus.windows.opening",
-    "advise": "isthmus.advice.asking",
-    "copy": "isthmus.transfer.copying",
-    "copy_async": "isthmus.transfer.copying",
-    "device_empty": "isthmus.device_memory",
-    "device_name": "isthmus.device_memory",
-    "emulated": "isthmus.emulation",
-    "explain": "isthmus.transfer.copying",
-    "format_size": "isthmus.sizes",
-    "load_pt": "isthmus.torch.loading",
-    "load_safetensors": "isthmus.safetensors.loading",
-    "paged_header": "isthmus.paged.header",
-    "parse_sizes": "isthmus.sizes",
-    "safetensors_metadata": "isthmus.safetensors.loading",
-    "save_safetensors": "isthmus.safetensors.saving",
+    "Window": "isthmus.move.windows.opening",
+    "Windows": "isthmus.move.windows.opening",
+    "__version__": "isthmus.ground.version",
+    "advise": "isthmus.decide.advice.asking",
+    "copy": "isthmus.move.transfer.copying",
+    "copy_async": "isthmus.move.transfer.copying",
+    "device_empty": "isthmus.move.device_memory",
+    "device_name": "isthmus.move.device_memory",
+    "emulated": "isthmus.move.emulation",
+    "explain": "isthmus.move.transfer.copying",
+    "format_size": "isthmus.ground.sizes",
+    "load_pt": "isthmus.move.torch.loading",
+    "load_safetensors": "isthmus.move.safetensors.loading",
+    "paged_header": "isthmus.move.paged.header",
+    "parse_sizes": "isthmus.ground.sizes",
+    "safetensors_metadata": "isthmus.move.safetensors.loading",
+    "save_safetensors": "isthmus.move.safetensors.saving",
     "simulate": "isthmus.sim.running",
-    "stats": "isthmus.transfer.copying",
-    "trim": "isthmus.transfer.copying",
-    "window": "isthmus.windows.opening",
+    "stats": "isthmus.move.transfer.copying",
+    "trim": "isthmus.move.transfer.copying",
+    "window": "isthmus.move.windows.opening",
 }
 
 # Calls of these are NVTX ranges, if ISTHMUS_NVTX is set.
@@ -169,7 +169,7 @@ if not TYPE_CHECKING:
             raise AttributeError(f"module 'isthmus' has no attribute {name!r}")
         value: object = getattr(importlib.import_module(_LAZY[name]), name)
         if name in _RANGED:
-            from isthmus.ranges import annotated
+            from isthmus.ground.ranges import annotated
 
             value = annotated(value, f"isthmus.{name}")  # type: ignore[type-var] # a function
         globals()[name] = value

@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy
 import numpy.typing
 
-import isthmus.arrays.accepted
-import isthmus.arrays.array
+import isthmus.move.arrays.accepted
+import isthmus.move.arrays.array
 
 
 class Driver:
@@ -564,19 +564,19 @@ class ArrayReader:
     """Reads arrays from any library."""
 
     def __init__(self, asked: object) -> None:
-        """asked: an isthmus.arrays.reading.Asked."""
+        """asked: an isthmus.move.arrays.reading.Asked."""
 
-    def read(self, array: object, *, ordered: bool) -> isthmus.arrays.array.Array:
+    def read(self, array: object, *, ordered: bool) -> isthmus.move.arrays.array.Array:
         """
         Find an array's memory, for writing. If ordered, the work in the result's `stream` must be complete before the memory is touched. UsageError: not an array.
         """
 
-    def read_source(self, array: object) -> isthmus.arrays.array.Array:
+    def read_source(self, array: object) -> isthmus.move.arrays.array.Array:
         """
         Find an array's memory, for reading. The work in the result's `stream` must be complete before the memory is read. UsageError: not an array.
         """
 
-    def pair(self, target: object, source: object, stream: object) -> tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int]:
+    def pair(self, target: object, source: object, stream: object) -> tuple[isthmus.move.arrays.array.Array, isthmus.move.arrays.array.Array, int]:
         """
         Find the memory of both ends of a copy, and a stream for the copy that orders it after all work that uses either. UsageError: one of them isn't an array.
         """
@@ -584,12 +584,12 @@ class ArrayReader:
 class Window:
     """A CPU mapping of a range of GPU memory. See isthmus.window()."""
 
-    def write(self, data: isthmus.arrays.accepted.BytesLike, offset: int = 0) -> None:
+    def write(self, data: isthmus.move.arrays.accepted.BytesLike, offset: int = 0) -> None:
         """
         Copy bytes to the device and fence: a kernel or copy that is started afterwards reads them. `data` (anything with contiguous bytes) may be reused on return. Several threads may write different bytes at once. Raises UsageError, with nothing copied, if the range is not inside the window, if the window is closed, read-only or a parent process's, or if its memory was freed. The caller guarantees that `data` stays readable: a mapped file that has become shorter raises SIGBUS.
         """
 
-    def post(self, data: isthmus.arrays.accepted.BytesLike, offset: int = 0) -> None:
+    def post(self, data: isthmus.move.arrays.accepted.BytesLike, offset: int = 0) -> None:
         """
         Copy bytes to the device without a fence: they are not guaranteed to arrive until this thread's next fence() or write(). Threads and errors: as for write().
         """
@@ -603,7 +603,7 @@ class Window:
         Copy n bytes from the device; None: all from the offset on. Complete on return, but not ordered with streams: first wait for the kernel that writes the bytes. Threads and errors: as for write().
         """
 
-    def read_into(self, buffer: isthmus.arrays.accepted.BytesLike, offset: int = 0) -> None:
+    def read_into(self, buffer: isthmus.move.arrays.accepted.BytesLike, offset: int = 0) -> None:
         """Like read(), into a writable, contiguous buffer."""
 
     def close(self) -> None:
@@ -993,12 +993,12 @@ class Transfers:
 
     def __init__(self, windows: Windows, reader: ArrayReader) -> None: ...
 
-    def copy_arrays(self, target: object, source: object, stream: object) -> tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int] | ArrayBatch | None:
+    def copy_arrays(self, target: object, source: object, stream: object) -> tuple[isthmus.move.arrays.array.Array, isthmus.move.arrays.array.Array, int] | ArrayBatch | None:
         """
         Copy an array to another; returns None when it is done. If memory order or types differ, copies nothing and returns what ArrayReader.pair() returns. Of lists, tuples and mappings copies nothing either, and returns the arrays in them.
         """
 
-    def copy_arrays_async(self, target: object, source: object, stream: object, source_order: str) -> CopyFuture | tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int] | ArrayBatch | None:
+    def copy_arrays_async(self, target: object, source: object, stream: object, source_order: str) -> CopyFuture | tuple[isthmus.move.arrays.array.Array, isthmus.move.arrays.array.Array, int] | ArrayBatch | None:
         """
         Begin to copy an array to another; otherwise like copy_arrays(). None: it is complete, because making it took less time than beginning it would.
         """
@@ -1009,7 +1009,7 @@ class Transfers:
     def explain_batch(self, batch: ArrayBatch) -> list[PathShare]:
         """Say how the copies would be made."""
 
-    def read_arrays(self, target: object, source: object, stream: object) -> tuple[isthmus.arrays.array.Array, isthmus.arrays.array.Array, int] | ArrayBatch:
+    def read_arrays(self, target: object, source: object, stream: object) -> tuple[isthmus.move.arrays.array.Array, isthmus.move.arrays.array.Array, int] | ArrayBatch:
         """Read two arrays, or those in two structures; copies nothing."""
 
     def copy_batch_async(self, batch: ArrayBatch, *, source_order: str, follow_up: object | None) -> CopyFuture:
@@ -1060,7 +1060,7 @@ class ArrayBatch:
     """The arrays of two structures, in pairs, to be copied."""
 
     @property
-    def unlike(self) -> list[tuple[int, isthmus.arrays.array.Array, isthmus.arrays.array.Array, int]]:
+    def unlike(self) -> list[tuple[int, isthmus.move.arrays.array.Array, isthmus.move.arrays.array.Array, int]]:
         """
         The pairs that can't be copied as they are: the pair's number, and what ArrayReader.pair() returns.
         """

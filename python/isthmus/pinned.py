@@ -11,23 +11,23 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from isthmus import _native
-from isthmus.arrays.ordinals import ordinal_of
-from isthmus.arrays.shapes import MAX_BYTES, dtype_of, lengths_of, require_addressable
 from isthmus.errors import DriverError, UsageError
-from isthmus.forks import lock_of_process
-from isthmus.transfer.packing import numpy_module, range_of
-from isthmus.windows.opening import default_windows
+from isthmus.ground.forks import lock_of_process
+from isthmus.move.arrays.ordinals import ordinal_of
+from isthmus.move.arrays.shapes import MAX_BYTES, dtype_of, lengths_of, require_addressable
+from isthmus.move.transfer.packing import numpy_module, range_of
+from isthmus.move.windows.opening import default_windows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isthmus.arrays.accepted import DeviceLike, ItemType
+    from isthmus.move.arrays.accepted import DeviceLike, ItemType
 
 _Registered = TypeVar("_Registered")
 PinnedPoolStats = _native.PinnedPoolStats
 
 _pools: dict[int, _native.PinnedPool] = {}
-# Held by whoever opens or exchanges one. Opening takes that of isthmus.windows.opening, too.
+# Held by whoever opens or exchanges one. Opening takes that of isthmus.move.windows.opening, too.
 pools_lock = lock_of_process()
 
 

@@ -13,11 +13,11 @@ from fakes import runs
 from fakes.fleets import equal_nodes, fleet_of
 from isthmus.fleet.check import check_fleet
 from isthmus.fleet.health import Health
-from isthmus.report.document.as_html import as_html
-from isthmus.report.document.collecting import document_of
-from isthmus.report.document.fleet import fleet_document
-from isthmus.run.model import Run
-from isthmus.run.reading import read_run
+from isthmus.measure.run.model import Run
+from isthmus.measure.run.reading import read_run
+from isthmus.show.document.as_html import as_html
+from isthmus.show.document.collecting import document_of
+from isthmus.show.document.fleet import fleet_document
 
 _H100 = Path(__file__).parents[2] / "benchmarks" / "link" / "h100" / "run.json"
 _PROGRAMS = [shutil.which("chromium"), shutil.which("chromedriver")]

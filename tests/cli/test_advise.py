@@ -6,9 +6,9 @@ import pytest
 
 from fakes.advice import machine_profile
 from fakes.profiles import machine
-from isthmus.advice.machines import machine_names
-from isthmus.profile.plan import Effort
-from isthmus.profile.store import save_profile
+from isthmus.decide.advice.machines import machine_names
+from isthmus.decide.profile.plan import Effort
+from isthmus.decide.profile.store import save_profile
 from program import Golden, Invoke
 
 pytestmark = pytest.mark.native
@@ -117,7 +117,7 @@ def test_without_a_profile_this_machine_is_measured_once(
     short = Effort(sizes=(4, 4096, 65536), budget_s=60, point_s=0.0, rounds=0, memory_sizes=(4096,))
     monkeypatch.setenv("ISTHMUS_DRIVER", "emulated")
     monkeypatch.delenv("ISTHMUS_PROFILE", raising=False)
-    monkeypatch.setattr("isthmus.profile.plan.FULL", short)
+    monkeypatch.setattr("isthmus.decide.profile.plan.FULL", short)
     first = invoke("advise", "64KiB")
     assert first.code == 0
     assert "measuring Isthmus Emulated GPU" in first.err
@@ -135,7 +135,7 @@ def test_a_profile_that_can_not_be_stored_is_answered_from(
     monkeypatch.setenv("ISTHMUS_DRIVER", "emulated")
     monkeypatch.setenv("ISTHMUS_PROFILE", str(tmp_path / "a file" / "mine.json"))
     (tmp_path / "a file").write_text("")
-    monkeypatch.setattr("isthmus.profile.plan.FULL", short)
+    monkeypatch.setattr("isthmus.decide.profile.plan.FULL", short)
     outcome = invoke("advise", "64KiB")
     assert outcome.code == 1
     assert "Ways, the fastest first" in outcome.out

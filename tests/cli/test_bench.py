@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 from fakes.link_rates import bytes_per_s, too_fast
-from isthmus.bench.selection import select_tests
-from isthmus.run.model import Run, Status
-from isthmus.run.reading import read_run_file
+from isthmus.measure.bench.selection import select_tests
+from isthmus.measure.run.model import Run, Status
+from isthmus.measure.run.reading import read_run_file
 from program import NO_GPU, PROGRAM, Invoke, Shell, run_process
 
 QUICK = ("bench", "--device", "emulated", "--sizes", "4,64KiB", "-i", "3")

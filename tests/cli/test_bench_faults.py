@@ -2,7 +2,7 @@
 
 import pytest
 
-from isthmus.run.model import Result, Run, Status
+from isthmus.measure.run.model import Result, Run, Status
 from program import Invoke, Outcome
 
 BANDWIDTHS = ("-t", "host_to_device_memcpy_ce", "-t", "device_to_host_memcpy_ce")

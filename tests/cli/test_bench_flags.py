@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from isthmus.bench import fresh_process
-from isthmus.bench.tests.catalogue import BY_NAME
-from isthmus.report.formats.nvbandwidth_tests import NVBANDWIDTH_TESTS
-from isthmus.run.model import Run
+from isthmus.measure.bench import fresh_process
+from isthmus.measure.bench.tests.catalogue import BY_NAME
+from isthmus.measure.run.model import Run
+from isthmus.show.formats.nvbandwidth_tests import NVBANDWIDTH_TESTS
 from program import Invoke, Outcome
 
 _H2D, _D2H = "host_to_device_memcpy_ce", "device_to_host_memcpy_ce"

@@ -4,9 +4,9 @@ import ctypes
 
 import pytest
 
-from isthmus.bench.tests.experiments import EXPERIMENT_TESTS
-from isthmus.bench.tests.small_copies import SMALL_COPY_TESTS
-from isthmus.run.model import Result, Run, Status
+from isthmus.measure.bench.tests.experiments import EXPERIMENT_TESTS
+from isthmus.measure.bench.tests.small_copies import SMALL_COPY_TESTS
+from isthmus.measure.run.model import Result, Run, Status
 from program import Invoke, Outcome
 
 DOWN = "device_to_host_small_copy"

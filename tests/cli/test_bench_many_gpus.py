@@ -4,7 +4,7 @@ import ctypes
 
 import pytest
 
-from isthmus.run.model import Result, Run, Status
+from isthmus.measure.run.model import Result, Run, Status
 from program import Invoke, Outcome
 
 # Between them the figures that one emulated link gives, 3 GB/s, with room for a busy machine.

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from isthmus.bench.tests.alloc import ALLOC_TESTS
-from isthmus.bench.tests.memory_life import LIFE_TESTS
-from isthmus.run.model import Run, Status
+from isthmus.measure.bench.tests.alloc import ALLOC_TESTS
+from isthmus.measure.bench.tests.memory_life import LIFE_TESTS
+from isthmus.measure.run.model import Run, Status
 from program import Invoke
 
 SMALL = ("bench", "--device", "emulated", "--sizes", "4KiB,256KiB", "-i", "3")

@@ -4,9 +4,9 @@ import ctypes
 
 import pytest
 
-from isthmus.bench.tests.managed import MANAGED_TESTS
-from isthmus.bench.tests.memory_kinds import MEMORY_KIND_TESTS
-from isthmus.run.model import Run, Status
+from isthmus.measure.bench.tests.managed import MANAGED_TESTS
+from isthmus.measure.bench.tests.memory_kinds import MEMORY_KIND_TESTS
+from isthmus.measure.run.model import Run, Status
 from program import Invoke
 
 EMULATED = ("bench", "--device", "emulated", "-i", "3", "--format", "json")

@@ -3,12 +3,12 @@
 import pytest
 
 from isthmus import _native
-from isthmus.bench.demand import Demand, Limits
-from isthmus.bench.selection import select_tests
-from isthmus.bench.tests.paging import PAGING_TESTS, PagingWay, way_of
-from isthmus.report.formats.as_text import as_text
-from isthmus.run.model import Run, Status
-from isthmus.run.programs import PROGRAMS, SEED, Program
+from isthmus.measure.bench.demand import Demand, Limits
+from isthmus.measure.bench.selection import select_tests
+from isthmus.measure.bench.tests.paging import PAGING_TESTS, PagingWay, way_of
+from isthmus.measure.run.model import Run, Status
+from isthmus.measure.run.programs import PROGRAMS, SEED, Program
+from isthmus.show.formats.as_text import as_text
 from program import PROGRAM, run_process
 
 COPY_NOTHING = {"paging_cp", "paging_lib", "paging_ray"}

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from isthmus.run.model import Run, Status
+from isthmus.measure.run.model import Run, Status
 from program import Invoke
 
 BENCH = ("bench", "--device", "emulated", "--sizes", "1MiB", "-i", "3")

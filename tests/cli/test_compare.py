@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 
 from fakes import runs
-from isthmus.run.model import Result, Run, Status
-from isthmus.run.store import run_text
+from isthmus.measure.run.model import Result, Run, Status
+from isthmus.measure.run.store import run_text
 from program import Invoke
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schema" / "comparison-v3.json"

@@ -5,7 +5,7 @@ import jsonschema
 import pytest
 
 from isthmus.cli.app import main
-from isthmus.doctor.schema import main as write_schema
+from isthmus.measure.doctor.schema import main as write_schema
 
 pytestmark = pytest.mark.native
 

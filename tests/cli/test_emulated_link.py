@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from fakes.link_rates import LINK_BYTES_PER_S, bytes_per_s, too_fast
-from isthmus.profile.costs import seconds_at
-from isthmus.profile.model import CostPoint, Profile
-from isthmus.profile.plan import Effort
-from isthmus.profile.store import load_profile
-from isthmus.run.model import Run
+from isthmus.decide.profile.costs import seconds_at
+from isthmus.decide.profile.model import CostPoint, Profile
+from isthmus.decide.profile.plan import Effort
+from isthmus.decide.profile.store import load_profile
+from isthmus.measure.run.model import Run
 from program import Invoke
 
 MIB = 1 << 20
@@ -79,7 +79,7 @@ def test_a_measured_profile_tells_the_story_of_a_real_link(
     effort = Effort(sizes=sizes, budget_s=20, point_s=0.0, rounds=0, quick=True)
     monkeypatch.setenv("ISTHMUS_DRIVER", "emulated")
     monkeypatch.delenv("ISTHMUS_PROFILE", raising=False)
-    monkeypatch.setattr("isthmus.profile.plan.QUICK", effort)
+    monkeypatch.setattr("isthmus.decide.profile.plan.QUICK", effort)
     assert invoke("profile", "--quick").code == 0
     (stored,) = (own_environment / "data" / "isthmus" / "profiles").iterdir()
     profile = load_profile(stored)

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from fakes.fleets import Made, equal_nodes, write_fleet
-from isthmus.report.fitting import PAGE_WIDTH
+from isthmus.show.fitting import PAGE_WIDTH
 from program import Golden, Invoke
 
 ROOT = Path(__file__).parents[2]
@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 def test_the_verdicts_are_as_reviewed(
     invoke: Invoke, golden: Golden, folder: Path, monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
-    monkeypatch.setattr("isthmus.cli.fleet.columns_of", lambda _: width)
+    monkeypatch.setattr("isthmus.cli.fleet.command.columns_of", lambda _: width)
     monkeypatch.chdir(folder.parent)
     outcome = invoke("fleet", "check", folder.name)
     assert (outcome.code, outcome.err) == (3, "")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from isthmus.cli import INTERRUPTED, MESSAGE
-from isthmus.query.store import FOLDER
-from isthmus.run.folder import FileKind, files_of
+from isthmus.measure.query.store import FOLDER
+from isthmus.measure.run.folder import FileKind, files_of
 from program import PROGRAM, Invoke, interruptible
 
 pytest.importorskip("duckdb", reason="isthmus[scale] is not installed")

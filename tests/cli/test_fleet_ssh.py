@@ -12,7 +12,7 @@ pytest.importorskip("duckdb", reason="isthmus[scale] is not installed")
 
 import isthmus
 from isthmus.fleet.attempt import Outcome, read_attempt
-from isthmus.run.folder import FileKind, files_of
+from isthmus.measure.run.folder import FileKind, files_of
 from program import PROGRAM, Invoke, interruptible, run_process
 from program import Outcome as Done
 from ssh_hosts import Host, SshHosts, ssh_hosts, what_is_missing

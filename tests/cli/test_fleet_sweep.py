@@ -64,8 +64,8 @@ def nearly_finished(folder: Path) -> None:
 
 @pytest.mark.long
 def test_the_grid_has_the_bytes_of_one_machine(invoke: Invoke, tmp_path: Path) -> None:
-    from isthmus.cli.reproduce_migration import run_grid
-    from isthmus.cli.sim_sweep import here
+    from isthmus.cli.reproduce.migration import run_grid
+    from isthmus.cli.sim.sweep import here
 
     for name in ("here", "there"):
         nearly_finished(tmp_path / name)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fakes.disk import Disk, Kind, contents_below
-from isthmus.profile.plan import Effort
+from isthmus.decide.profile.plan import Effort
 from program import Invoke, Outcome
 
 pytestmark = pytest.mark.native
@@ -40,7 +40,7 @@ def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Disk:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setattr("isthmus.sim.paper.studies.PROGRAMS", ("cp",))
-    monkeypatch.setattr("isthmus.profile.plan.QUICK", SHORT)
+    monkeypatch.setattr("isthmus.decide.profile.plan.QUICK", SHORT)
     made = Disk(tmp_path)
     made.install(monkeypatch)
     made.begin()

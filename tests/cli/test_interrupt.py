@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.run.reading import read_run, read_run_file
+from isthmus.measure.run.reading import read_run, read_run_file
 from program import NO_GPU, PROGRAM
 
 COMMON = ("bench", "--device", "emulated", "-t", "host_to_device_memcpy_ce", "--format", "json")

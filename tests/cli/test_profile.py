@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.profile.measuring import Measuring
-from isthmus.profile.plan import Effort
-from isthmus.profile.store import load_profile
+from isthmus.decide.profile.measuring import Measuring
+from isthmus.decide.profile.plan import Effort
+from isthmus.decide.profile.store import load_profile
 from program import Invoke
 
 pytestmark = pytest.mark.native
@@ -18,7 +18,7 @@ ALL_SIZES = Measuring.measure_grid
 def short_and_emulated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the machine's own driver out, and the measuring short."""
     monkeypatch.setenv("ISTHMUS_DRIVER", "emulated")
-    monkeypatch.setattr("isthmus.profile.plan.QUICK", EFFORT)
+    monkeypatch.setattr("isthmus.decide.profile.plan.QUICK", EFFORT)
 
 
 def one_size(measuring: Measuring, sizes: Sequence[int]) -> None:
@@ -134,8 +134,8 @@ def test_a_profile_whose_time_ran_out_is_refused_and_the_stored_one_stays(
     invoke("profile", "--quick")
     (path,) = folder.iterdir()
     before = path.read_bytes()
-    monkeypatch.setattr("isthmus.profile.measuring.Measuring.measure_grid", one_size)
-    monkeypatch.setattr("isthmus.profile.measuring.Measuring.measure_rates", lambda _: None)
+    monkeypatch.setattr("isthmus.decide.profile.measuring.Measuring.measure_grid", one_size)
+    monkeypatch.setattr("isthmus.decide.profile.measuring.Measuring.measure_rates", lambda _: None)
     outcome = invoke("profile", "--quick", "-o", str(tmp_path / "mine.json"))
     assert (outcome.code, outcome.out) == (1, "")
     assert "error: the profile is not stored: its copies ended at 4 B" in outcome.err

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from fakes import runs
-from isthmus.run.model import Run
-from isthmus.run.store import run_text, save_run
+from isthmus.measure.run.model import Run
+from isthmus.measure.run.store import run_text, save_run
 from program import Invoke, run_code
 
 FEW = {"host_to_device_memcpy_ce", "host_to_device_memcpy_pageable", "window_push"}

@@ -161,7 +161,7 @@ def test_all_of_their_sizes_can_be_measured(
     read = read_publication("pinned-vs-pageable")
     small = [one.model_copy(update={"bytes_scale": 1024}) for one in read.series]
     published = read.model_copy(update={"series": small})
-    monkeypatch.setattr("isthmus.cli.reproduce_one.read_publication", lambda _name: published)
+    monkeypatch.setattr("isthmus.cli.reproduce.one.read_publication", lambda _name: published)
     monkeypatch.setitem(BY_NAME["pinned-vs-pageable"].__dict__, "sizes", ())
     outcome = invoke(
         *("reproduce", "pinned-vs-pageable", "--all-sizes", "--no-save", *EMULATED),
@@ -220,7 +220,7 @@ def test_everything_is_measured_and_then_simulated(
     saved_runs: Callable[[], list[Path]],
 ) -> None:
     only = (BY_NAME["d2h-overhead"],)
-    monkeypatch.setattr("isthmus.cli.reproduce_all.EXPERIMENTS", only)
+    monkeypatch.setattr("isthmus.cli.reproduce.all.EXPERIMENTS", only)
     monkeypatch.setattr("isthmus.sim.paper.studies.PROGRAMS", ("cp",))
     path = tmp_path / "report.md"
     outcome = invoke("reproduce", "--all", *EMULATED, "-o", str(path))
@@ -238,7 +238,7 @@ def test_a_quick_report_leaves_the_simulations_out(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     only = (BY_NAME["d2h-overhead"],)
-    monkeypatch.setattr("isthmus.cli.reproduce_all.EXPERIMENTS", only)
+    monkeypatch.setattr("isthmus.cli.reproduce.all.EXPERIMENTS", only)
     path = tmp_path / "report.md"
     outcome = invoke("reproduce", "--all", "--quick", "--no-save", *EMULATED, "-o", str(path))
     assert outcome.code == 0, outcome.err

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fakes import runs
-from isthmus.run.model import Result, Run
-from isthmus.run.store import run_text, save_run
+from isthmus.measure.run.model import Result, Run
+from isthmus.measure.run.store import run_text, save_run
 from program import Invoke
 
 pytest.importorskip("duckdb", reason="isthmus[scale] is not installed")

@@ -307,7 +307,7 @@ def test_a_program_for_which_nothing_crosses_is_told(invoke: Invoke) -> None:
 
 def test_a_link_can_be_a_measured_one(invoke: Invoke, tmp_path: Path) -> None:
     from fakes.profiles import profile
-    from isthmus.profile.store import save_profile
+    from isthmus.decide.profile.store import save_profile
 
     path = save_profile(profile(), tmp_path / "p.json")
     outcome = invoke("sim", "run", "cp", "--link-from-profile", str(path))

@@ -21,12 +21,12 @@ ENTRIES = {
     "module": [sys.executable, "-m", "isthmus"],
 }
 # What is loaded for every command, in the order in which it comes.
-FOR_EVERY_COMMAND = ("isthmus.cli.app", "typer", "isthmus.errors", "isthmus.cli.sim_trace")
+FOR_EVERY_COMMAND = ("isthmus.cli.app", "typer", "isthmus.errors", "isthmus.cli.sim.trace")
 # Command -> what it loads beside.
 FOR_ONE_COMMAND = {
-    ("bench", "--device", "emulated", "--quick"): ("isthmus.bench.opening",),
+    ("bench", "--device", "emulated", "--quick"): ("isthmus.measure.bench.opening",),
     ("compare", "a.json", "b.json"): ("pydantic",),
-    ("doctor",): ("isthmus._native", "isthmus.doctor.diagnose"),
+    ("doctor",): ("isthmus._native", "isthmus.measure.doctor.diagnose"),
     ("profile", "--device", "emulated"): ("isthmus._native",),
     ("sim", "list"): ("isthmus.sim.catalogue", "pydantic"),
     ("sim", "run", "cp"): ("isthmus.sim.as_text",),

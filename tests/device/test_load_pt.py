@@ -14,8 +14,8 @@ import pytest
 
 import isthmus
 from isthmus.errors import Unavailable, UsageError
-from isthmus.torch.bounds import require_bounded
-from isthmus.torch.loading import groups_of
+from isthmus.move.torch.bounds import require_bounded
+from isthmus.move.torch.loading import groups_of
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch isn't installed")
 
@@ -409,5 +409,5 @@ def test_a_file_that_is_replaced_meanwhile_is_loaded_as_it_was_opened(
             other.rename(file)
         return require_bounded(*arguments, **others)
 
-    monkeypatch.setattr("isthmus.torch.loading.require_bounded", replaced)
+    monkeypatch.setattr("isthmus.move.torch.loading.require_bounded", replaced)
     assert torch.equal(ours(file)["weights"], torch.ones(1000))

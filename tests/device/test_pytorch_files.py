@@ -8,7 +8,7 @@ import pytest
 import isthmus
 import isthmus.torch
 from isthmus.errors import UsageError
-from isthmus.safetensors.header import read_header
+from isthmus.move.safetensors.header import read_header
 
 torch: Any = pytest.importorskip("torch", reason="PyTorch isn't installed")
 

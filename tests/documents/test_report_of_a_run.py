@@ -3,9 +3,9 @@
 import re
 
 from documents.snippets import ROOT
-from isthmus.report.document.as_html import as_html
-from isthmus.report.document.collecting import document_of
-from isthmus.run.reading import read_run
+from isthmus.measure.run.reading import read_run
+from isthmus.show.document.as_html import as_html
+from isthmus.show.document.collecting import document_of
 
 _REPORT = ROOT / "docs" / "reports" / "h100.html"
 _RUN = ROOT / "benchmarks" / "link" / "h100" / "run.json"

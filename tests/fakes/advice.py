@@ -1,7 +1,7 @@
 """A machine for advice, made of straight lines."""
 
 from fakes.profiles import machine, profile
-from isthmus.profile.model import (
+from isthmus.decide.profile.model import (
     Cost,
     CostPoint,
     MemoryCost,

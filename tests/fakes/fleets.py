@@ -9,8 +9,8 @@ from pathlib import Path
 from fakes import runs
 from fakes.repeated_runs import Noise, repeated
 from isthmus.fleet.measured import Fleet
-from isthmus.run.model import Result, Run, Status
-from isthmus.run.store import run_text
+from isthmus.measure.run.model import Result, Run, Status
+from isthmus.measure.run.store import run_text
 
 QUIET = Noise(processes=0.005)
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from fakes import runs
 from fakes.session import FakeSession, Watcher
-from isthmus.bench.demand import Demand, Limits
-from isthmus.bench.plan import plan_points
-from isthmus.bench.runner import RunSettings, run_points
-from isthmus.bench.tests.catalogue import BenchTest
-from isthmus.run.model import Result, Run
+from isthmus.measure.bench.demand import Demand, Limits
+from isthmus.measure.bench.plan import plan_points
+from isthmus.measure.bench.runner import RunSettings, run_points
+from isthmus.measure.bench.tests.catalogue import BenchTest
+from isthmus.measure.run.model import Result, Run
 
 ROOMY = Limits(device_bytes=1 << 30, host_bytes=1 << 30)
 

@@ -1,9 +1,9 @@
 """At which rate results of the emulated device say that bytes crossed its modelled link."""
 
-from isthmus.bench.metrics import Metric
-from isthmus.bench.tests.bench_test import Suite
-from isthmus.bench.tests.catalogue import BY_NAME
-from isthmus.run.model import Result, Run, Status
+from isthmus.measure.bench.metrics import Metric
+from isthmus.measure.bench.tests.bench_test import Suite
+from isthmus.measure.bench.tests.catalogue import BY_NAME
+from isthmus.measure.run.model import Result, Run, Status
 
 # The profile `small`, cpp/emulator/src/machine/profiles.cpp.
 LINK_BYTES_PER_S = 3e9

@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 from fakes import runs
 from fakes.session import FakeSession, Watcher
-from isthmus.bench.fresh_process import measure_in_fresh_process
-from isthmus.bench.plan import Point
-from isthmus.bench.request import Request
-from isthmus.bench.runner import Observer, RunSettings, run_points
-from isthmus.bench.tests.catalogue import TESTS
 from isthmus.errors import UsageError
-from isthmus.run.model import Run
+from isthmus.measure.bench.fresh_process import measure_in_fresh_process
+from isthmus.measure.bench.plan import Point
+from isthmus.measure.bench.request import Request
+from isthmus.measure.bench.runner import Observer, RunSettings, run_points
+from isthmus.measure.bench.tests.catalogue import TESTS
+from isthmus.measure.run.model import Run
 
 _LONGEST_S = 30
 

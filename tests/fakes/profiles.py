@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
-from isthmus.profile.measuring import Found
-from isthmus.profile.model import (
+from isthmus.decide.profile.measuring import Found
+from isthmus.decide.profile.model import (
     Cost,
     MachineIdentity,
     Measured,
@@ -18,7 +18,7 @@ from isthmus.profile.model import (
     Timing,
     Way,
 )
-from isthmus.profile.plan import Effort
+from isthmus.decide.profile.plan import Effort
 
 MIB = 1 << 20
 MEASURED_AT = datetime(2026, 11, 20, 10, 11, 12, tzinfo=UTC)

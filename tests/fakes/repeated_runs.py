@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import exp
 
 from fakes import runs
-from isthmus.bench.repeats import drift_of
-from isthmus.run.model import Result, Run, Status
+from isthmus.measure.bench.repeats import drift_of
+from isthmus.measure.run.model import Result, Run, Status
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,11 +4,12 @@ from datetime import UTC, datetime
 from functools import cache
 
 from fakes.session import FakeMeasurement, FakeSession, Watcher, usual, usual_window
-from isthmus.bench.demand import Demand, Limits
-from isthmus.bench.derived.crossover import crossovers
-from isthmus.bench.plan import Point, plan_points
-from isthmus.bench.runner import RunSettings, run_points
-from isthmus.bench.tests.catalogue import (
+from isthmus.errors import DriverError, Unavailable
+from isthmus.measure.bench.demand import Demand, Limits
+from isthmus.measure.bench.derived.crossover import crossovers
+from isthmus.measure.bench.plan import Point, plan_points
+from isthmus.measure.bench.runner import RunSettings, run_points
+from isthmus.measure.bench.tests.catalogue import (
     BY_NAME,
     TESTS,
     BenchTest,
@@ -17,8 +18,7 @@ from isthmus.bench.tests.catalogue import (
     Variation,
     WindowTest,
 )
-from isthmus.errors import DriverError, Unavailable
-from isthmus.run.machine import (
+from isthmus.measure.run.machine import (
     Device,
     Driver,
     GpuState,
@@ -29,7 +29,7 @@ from isthmus.run.machine import (
     Software,
     WindowFacts,
 )
-from isthmus.run.model import Identity, Options, Result, Run
+from isthmus.measure.run.model import Identity, Options, Result, Run
 
 
 def machine(*, emulated: bool = False) -> Machine:

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from isthmus.bench.plan import Point
-from isthmus.bench.session import Buffers
-from isthmus.bench.stopping import StoppingRule
-from isthmus.bench.tests.catalogue import (
+from isthmus.measure.bench.plan import Point
+from isthmus.measure.bench.session import Buffers
+from isthmus.measure.bench.stopping import StoppingRule
+from isthmus.measure.bench.tests.catalogue import (
     PLAIN,
     BenchTest,
     BufferKinds,
@@ -16,8 +16,8 @@ from isthmus.bench.tests.catalogue import (
     Variation,
     WindowTest,
 )
-from isthmus.run.machine import LinkErrors, WindowFacts
-from isthmus.run.result import Result
+from isthmus.measure.run.machine import LinkErrors, WindowFacts
+from isthmus.measure.run.result import Result
 
 
 @dataclass
@@ -81,7 +81,7 @@ def usual_window(test: WindowTest, size_bytes: int, variation: Variation) -> Fak
 @dataclass
 class FakeSession:
     """
-    Implements isthmus.bench.session.Session.
+    Implements isthmus.measure.bench.session.Session.
 
     Attributes:
         answer: Gives what a measurement yields, or raises.
@@ -146,7 +146,7 @@ class FakeSession:
 
 @dataclass
 class Watcher:
-    """Implements isthmus.bench.runner.Observer: remembers what it was told."""
+    """Implements isthmus.measure.bench.runner.Observer: remembers what it was told."""
 
     started: list[str] = field(default_factory=list)
     finished: list[Sequence[Result]] = field(default_factory=list)

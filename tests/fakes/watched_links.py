@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from isthmus.cli.link_probe import answer
+from isthmus.cli.fleet.link_probe import answer
 from isthmus.errors import DriverError
 from isthmus.fleet.link_metrics import Collector
 from isthmus.fleet.link_watch import LinkWatch, Reading

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from fakes import profiles, runs, traces
+from isthmus.decide.profile.store import save_profile
 from isthmus.files.whole import write_whole
-from isthmus.profile.store import save_profile
-from isthmus.report.pictures.drawing import write_chart
-from isthmus.run.store import save_run
+from isthmus.measure.run.store import save_run
+from isthmus.show.pictures.drawing import write_chart
 from isthmus.sim.timeline import write_timeline
 from isthmus.sim.trace.file import record_trace
 from isthmus.sim.trace.importing import import_trace

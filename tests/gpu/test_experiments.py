@@ -17,7 +17,7 @@ from statistics import mean, median
 import pytest
 
 from isthmus import _native
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 from program import PROGRAM, run_process
 from turns import Turn, compared, document_of, our_turn, plain_turn, table_of
 

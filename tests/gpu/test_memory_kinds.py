@@ -14,8 +14,8 @@ import isthmus
 from fakes.cuda_calls import Cuda
 from fakes.device_allocators import ALLOCATORS
 from isthmus import _native
-from isthmus.bench.tests.managed import MANAGED_TESTS
-from isthmus.bench.tests.memory_kinds import MEMORY_KIND_TESTS
+from isthmus.measure.bench.tests.managed import MANAGED_TESTS
+from isthmus.measure.bench.tests.memory_kinds import MEMORY_KIND_TESTS
 from program import PROGRAM, run_process
 
 pytestmark = pytest.mark.gpu

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from isthmus import _native
-from isthmus.nvrtc import find_nvrtc
-from isthmus.run.programs import PROGRAMS, SEED
-from isthmus.spelling import cuda_major
+from isthmus.ground.nvrtc import find_nvrtc
+from isthmus.ground.spelling import cuda_major
+from isthmus.measure.run.programs import PROGRAMS, SEED
 from program import PROGRAM, run_process
 
 pytestmark = pytest.mark.gpu

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from isthmus import _native
-from isthmus.profile.model import Profile
-from isthmus.profile.store import load_profile
+from isthmus.decide.profile.model import Profile
+from isthmus.decide.profile.store import load_profile
 from program import PROGRAM, run_process
 
 pytestmark = pytest.mark.gpu

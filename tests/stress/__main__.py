@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import isthmus
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 from stress import troubles
 from stress.awaiting import all_await
 from stress.copier import Copier

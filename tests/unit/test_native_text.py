@@ -8,8 +8,8 @@ import pytest
 from fakes import traces
 from fakes.profiles import profile
 from isthmus import _native
+from isthmus.decide.profile.store import profile_text
 from isthmus.errors import Unavailable, UsageError
-from isthmus.profile.store import profile_text
 from program import EMULATED, run_code
 
 pytestmark = pytest.mark.native

@@ -104,7 +104,7 @@ def test_it_holds_the_library_its_headers_its_types_and_all_licences(wheel: Path
         assert f"isthmus/{part}" in names
     assert "isthmus/include/isthmus/isthmus.h" in names
     for part in ("page.html.j2", "pieces.html.j2", "page.css", "page.js", "page.md.j2"):
-        assert f"isthmus/report/document/page/{part}" in names
+        assert f"isthmus/show/document/page/{part}" in names
     licences = [name for name in names if "/licenses/" in name]
     assert any("nanobind" in name for name in licences)
     assert any("nlohmann-json" in name for name in licences)

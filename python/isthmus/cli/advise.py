@@ -14,11 +14,11 @@ from isthmus.cli.state import DebugOption, state_of
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
 from isthmus.errors import UsageError
-from isthmus.report.format import PlainFormat
+from isthmus.show.format import PlainFormat
 
 if TYPE_CHECKING:
-    from isthmus.advice.question import Question
-    from isthmus.profile.model import Profile
+    from isthmus.decide.advice.question import Question
+    from isthmus.decide.profile.model import Profile
 
 _DEFAULT = "copy"
 
@@ -123,7 +123,7 @@ def copy(
     Exit codes: 0 ok, 1 error, 2 usage, 4 no device.
     """
     del debug  # its callback has stored it
-    from isthmus.advice.question import (
+    from isthmus.decide.advice.question import (
         Question,
         buffer_named,
         direction_named,
@@ -191,10 +191,10 @@ def offload(
     Exit codes: 0 ok, 1 error, 2 usage, 4 no device.
     """
     del debug  # its callback has stored it
-    from isthmus.advice.as_data import offload_data
-    from isthmus.advice.offload import Computation, offload_advice
-    from isthmus.json_text import json_text
-    from isthmus.report.answers.offload import offload_as_text
+    from isthmus.decide.advice.as_data import offload_data
+    from isthmus.decide.advice.offload import Computation, offload_advice
+    from isthmus.ground.json_text import json_text
+    from isthmus.show.answers.offload import offload_as_text
 
     computation = Computation(
         up_bytes=_size_or_zero(up),
@@ -216,7 +216,7 @@ def offload(
 
 def _sizes(typed: str | None) -> list[int]:
     """Read nothing, a size, or the two ends of a range."""
-    from isthmus.sizes import parse_sizes
+    from isthmus.ground.sizes import parse_sizes
 
     if typed is None:
         return []
@@ -227,7 +227,7 @@ def _sizes(typed: str | None) -> list[int]:
 
 
 def _size_or_zero(typed: str) -> int:
-    from isthmus.sizes import parse_size
+    from isthmus.ground.sizes import parse_size
 
     return 0 if typed.strip() == "0" else parse_size(typed)
 
@@ -240,7 +240,7 @@ def _profile(
     ERROR if what was measured couldn't be stored, which has been reported.
     """
     if machine is not None:
-        from isthmus.advice.machines import machine_names, machine_profile
+        from isthmus.decide.advice.machines import machine_names, machine_profile
 
         if device is not None:
             raise UsageError("--machine and --device exclude each other", hint="leave out one")
@@ -248,9 +248,9 @@ def _profile(
         source = f"{machine}{', shipped with Isthmus' if shipped else ''}"
         return machine_profile(machine), source, ExitCode.OK
     from isthmus import _native
-    from isthmus.advice.asking import complete_profile
-    from isthmus.bench.choice import choose_device
-    from isthmus.cli.measured_profile import measure_and_keep
+    from isthmus.cli.profile.measured import measure_and_keep
+    from isthmus.decide.advice.asking import complete_profile
+    from isthmus.measure.bench.choice import choose_device
 
     choice = choose_device(device, _native.Driver.open)
     identity = _native.profile_identity(choice.driver, choice.ordinal)
@@ -264,10 +264,10 @@ def _profile(
 def _print_classic(
     question: "Question", profile: "Profile", name: str, output_format: PlainFormat
 ) -> None:
-    from isthmus.advice.answer import classic_answers
-    from isthmus.advice.as_data import classic_data
-    from isthmus.json_text import json_text
-    from isthmus.report.answers.advice import classic_as_text
+    from isthmus.decide.advice.answer import classic_answers
+    from isthmus.decide.advice.as_data import classic_data
+    from isthmus.ground.json_text import json_text
+    from isthmus.show.answers.advice import classic_as_text
 
     both, reduced = classic_answers(profile, uses=question.uses, cores=question.cores)
     if output_format == PlainFormat.JSON:
@@ -285,10 +285,10 @@ def _print_answer(
 ) -> None:
     from dataclasses import replace
 
-    from isthmus.advice.answer import advice_on
-    from isthmus.advice.as_data import advice_data
-    from isthmus.json_text import json_text
-    from isthmus.report.answers.advice import advice_as_text, range_as_text
+    from isthmus.decide.advice.answer import advice_on
+    from isthmus.decide.advice.as_data import advice_data
+    from isthmus.ground.json_text import json_text
+    from isthmus.show.answers.advice import advice_as_text, range_as_text
 
     ends = (sizes[0], sizes[-1]) if len(sizes) > 1 else None
     last = replace(question, size_bytes=sizes[-1])
@@ -304,7 +304,7 @@ def _print_answer(
 
 def _draw(question: "Question", profile: "Profile", sizes: list[int], stem: Path) -> None:
     from isthmus.cli.stderr import say_lines
-    from isthmus.report.pictures.of_advice import draw_advice
+    from isthmus.show.pictures.of_advice import draw_advice
 
     if not stem.parent.is_dir():
         raise UsageError(f"--plot {stem}: there is no folder {stem.parent}")

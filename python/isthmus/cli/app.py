@@ -8,22 +8,22 @@ from typing import Annotated
 import typer
 from typer.exceptions import Abort, TyperException
 
-import isthmus
 from isthmus.cli import MESSAGE
 from isthmus.cli.advise import advise
-from isthmus.cli.bench import bench
-from isthmus.cli.compare import compare
+from isthmus.cli.bench.command import bench
+from isthmus.cli.compare.command import compare
 from isthmus.cli.doctor import doctor
 from isthmus.cli.failure import ExitCode, Stopped, report_failure
-from isthmus.cli.fleet import fleet
-from isthmus.cli.profile import profile
-from isthmus.cli.report import report
-from isthmus.cli.reproduce import reproduce
+from isthmus.cli.fleet.command import fleet
+from isthmus.cli.profile.command import profile
+from isthmus.cli.report.command import report
+from isthmus.cli.reproduce.command import reproduce
 from isthmus.cli.runs import runs
-from isthmus.cli.sim import sim
+from isthmus.cli.sim.command import sim
 from isthmus.cli.state import DebugOption, State
 from isthmus.cli.stderr import say
 from isthmus.cli.stdout import print_data
+from isthmus.ground.version import __version__
 
 app = typer.Typer(
     name="isthmus",
@@ -50,7 +50,7 @@ app.add_typer(sim)
 
 def _print_version(value: bool) -> None:
     if value:
-        print_data(f"isthmus {isthmus.__version__}\n")
+        print_data(f"isthmus {__version__}\n")
         raise typer.Exit
 
 

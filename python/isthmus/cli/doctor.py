@@ -44,13 +44,19 @@ def doctor(
     """
     del debug  # its callback has stored it
     from isthmus import _native
-    from isthmus.bench.choice import choose_device
-    from isthmus.doctor.as_text import text_lines
-    from isthmus.doctor.diagnose import diagnose
-    from isthmus.doctor.sources import Sources
-    from isthmus.windows.gdrapi import gdrapi_library
+    from isthmus.decide.profile.store import age_text, load_profile
+    from isthmus.measure.bench.choice import choose_device
+    from isthmus.measure.doctor.as_text import text_lines
+    from isthmus.measure.doctor.diagnose import diagnose
+    from isthmus.measure.doctor.sources import Sources
+    from isthmus.move.windows.gdrapi import gdrapi_library
 
-    sources = Sources(native=_native, choose_device=choose_device, find_gdrapi=gdrapi_library)
+    sources = Sources(
+        native=_native,
+        choose_device=choose_device,
+        find_gdrapi=gdrapi_library,
+        profile_age=lambda path: age_text(load_profile(path)),
+    )
     diagnosis = diagnose(sources, device)
     if output_format == DoctorFormat.JSON:
         print_data(diagnosis.model_dump_json(indent=2) + "\n")

@@ -10,14 +10,14 @@ from isthmus.cli.stdout import STDOUT, print_data, print_drawn
 from isthmus.cli.terminal import columns_of, draws_characters, is_terminal
 from isthmus.errors import UsageError, WriteError
 from isthmus.files.whole import check_writable, write_whole
-from isthmus.report.format import RunFormat, TableLayout, layout_of_file
-from isthmus.report.formats.render import render_as
-from isthmus.run.model import Run
+from isthmus.measure.run.model import Run
+from isthmus.show.format import RunFormat, TableLayout, layout_of_file
+from isthmus.show.formats.render import render_as
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from isthmus.report.page import Page
+    from isthmus.show.page import Page
 
 
 def check_output(path: Path | None) -> None:
@@ -48,7 +48,7 @@ def print_report(run: Run, layout: TableLayout) -> None:
     if layout.wanted != RunFormat.TEXT or not is_terminal(sys.stdout):
         print_data(render_as(run, layout))
         return
-    from isthmus.report.formats.as_rich import as_renderable
+    from isthmus.show.formats.as_rich import as_renderable
 
     width = columns_of(sys.stdout)
     _print_drawn(
@@ -65,8 +65,8 @@ def print_report(run: Run, layout: TableLayout) -> None:
 
 def print_page(page: "Page") -> None:
     """Print a page on stdout: in colours on a terminal, plain elsewhere."""
-    from isthmus.report.formats.as_rich import page_renderable
-    from isthmus.report.formats.as_text import page_text
+    from isthmus.show.formats.as_rich import page_renderable
+    from isthmus.show.formats.as_text import page_text
 
     width = columns_of(sys.stdout)
     if is_terminal(sys.stdout):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.cli.bench_options import MeanOption, RunFormatOption, VerboseOption
+from isthmus.cli.bench.options import MeanOption, RunFormatOption, VerboseOption
 from isthmus.cli.command_group import command_group
 from isthmus.cli.completing import complete_runs
 from isthmus.cli.failure import ExitCode
@@ -16,13 +16,13 @@ from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
 from isthmus.errors import UsageError
-from isthmus.report.format import Format, RunFormat, TableLayout
-from isthmus.spelling import counted
+from isthmus.ground.spelling import counted
+from isthmus.show.format import Format, RunFormat, TableLayout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isthmus.run.stored import StoredRun
+    from isthmus.measure.run.stored import StoredRun
 
 _MAX_DAYS = 36_500
 
@@ -75,9 +75,9 @@ def list_runs(*, output_format: _FormatOption = Format.TEXT, debug: DebugOption 
     (its process was killed; what was finished is kept), or damaged.
     """
     del debug  # its callback has stored it
-    from isthmus.report.answers.stored_runs import stored_runs_text
-    from isthmus.run.store import runs_folder
-    from isthmus.run.stored import stored_runs
+    from isthmus.measure.run.store import runs_folder
+    from isthmus.measure.run.stored import stored_runs
+    from isthmus.show.answers.stored_runs import stored_runs_text
 
     found = stored_runs()
     if not found and output_format == Format.TEXT:
@@ -98,7 +98,7 @@ def show(
     """Print a stored run as `isthmus bench` does. Of an unfinished one, what was finished."""
     del debug  # its callback has stored it
     from isthmus.cli import output
-    from isthmus.run.reading import read_run
+    from isthmus.measure.run.reading import read_run
 
     layout = TableLayout(wanted=output_format, use_mean=use_mean, verbose=verbose)
     raise typer.Exit(output.show(read_run(run), layout, debug=state_of(context).debug))
@@ -115,8 +115,8 @@ def expect(run: _RunArgument, *, debug: DebugOption = False) -> None:
     of sizes, what is typical, and by which part of it a healthy machine may be off: edit it freely.
     """
     del debug  # its callback has stored it
-    from isthmus.expected.writing import doubts_of, expectations_of, values_text
-    from isthmus.run.reading import read_run
+    from isthmus.measure.expected.writing import doubts_of, expectations_of, values_text
+    from isthmus.measure.run.reading import read_run
 
     found = read_run(run)
     values = values_text(expectations_of(found))
@@ -129,8 +129,8 @@ def expect(run: _RunArgument, *, debug: DebugOption = False) -> None:
 def rm(ids: _IdsArgument, *, debug: DebugOption = False) -> None:
     """Remove stored runs. A run that is being measured is not removed."""
     del debug  # its callback has stored it
-    from isthmus.run.reading import find_stored
-    from isthmus.run.stored import stored_run
+    from isthmus.measure.run.reading import find_stored
+    from isthmus.measure.run.stored import stored_run
 
     # All are found before the first is removed.
     _remove([stored_run(path) for path in dict.fromkeys(map(find_stored, ids))])
@@ -151,7 +151,7 @@ def prune(
     A run that is being measured is never removed.
     """
     del debug  # its callback has stored it
-    from isthmus.run.stored import expendable, stored_runs
+    from isthmus.measure.run.stored import expendable, stored_runs
 
     if keep is None and older_than is None and not unfinished:
         raise UsageError(
@@ -199,11 +199,11 @@ def query(
     Example: isthmus runs query "SELECT node, width, generation FROM links WHERE width < 16"
     """
     del debug  # its callback has stored it
-    from isthmus.query.asking import ask, check_queries
-    from isthmus.query.store import Store
-    from isthmus.report.answers.answer import answer_text
-    from isthmus.run.folder import files_of
-    from isthmus.run.store import runs_folder
+    from isthmus.measure.query.asking import ask, check_queries
+    from isthmus.measure.query.store import Store
+    from isthmus.measure.run.folder import files_of
+    from isthmus.measure.run.store import runs_folder
+    from isthmus.show.answers.answer import answer_text
 
     check_queries()
     where = folder or runs_folder()
@@ -220,7 +220,7 @@ def query(
 
 
 def _remove(going: "Sequence[StoredRun]") -> None:
-    from isthmus.run.stored import remove_run
+    from isthmus.measure.run.stored import remove_run
 
     for run in going:
         remove_run(run)

@@ -11,8 +11,8 @@ import sys
 from typing import TextIO
 
 from isthmus.cli.terminal import TROUBLE, columns_of, is_terminal
-from isthmus.report.fitting import wrapped
-from isthmus.suggest import one_line
+from isthmus.ground.suggest import one_line
+from isthmus.show.fitting import wrapped
 
 _SHOW_CURSOR = b"\x1b[?25h"
 

@@ -3,8 +3,8 @@
 import os
 from typing import Final, TextIO
 
-from isthmus.report.fitting import PAGE_WIDTH
-from isthmus.report.tables.sparks import EVERY_CHARACTER
+from isthmus.show.fitting import PAGE_WIDTH
+from isthmus.show.tables.sparks import EVERY_CHARACTER
 
 # What a stream raises that is closed, full or gone.
 TROUBLE: Final = (OSError, ValueError)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from isthmus.suggest import MOST_SAID, shortened
+from isthmus.ground.suggest import MOST_SAID, shortened
 
 OfText = Callable[[str], str]
 """A function of a module that the workers have, too: its name crosses, and not its code."""

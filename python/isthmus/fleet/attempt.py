@@ -8,7 +8,7 @@ from pydantic import AwareDatetime, ValidationError
 
 from isthmus.errors import UsageError
 from isthmus.files.regular import read_regular
-from isthmus.run.record import Integer, PositiveInteger, Record, first_fault
+from isthmus.measure.run.record import Integer, PositiveInteger, Record, first_fault
 
 _MAX_BYTES = 1 << 20
 

@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from isthmus.compare.families import Family
-from isthmus.doctor.check import Check, Status
-from isthmus.expected.shortfall import seen_here
 from isthmus.fleet.classes import MachineClass
 from isthmus.fleet.clocks import TIME_OF_DAY
 from isthmus.fleet.measured import Gpu
+from isthmus.measure.compare.families import Family
+from isthmus.measure.doctor.check import Check, Status
+from isthmus.measure.expected.shortfall import seen_here
 
 # What identifies a machine, is another for each GPU of a node, or is in `seen_here` already.
 _NO_CAUSE = {

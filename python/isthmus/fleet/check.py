@@ -5,10 +5,6 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from math import log1p
 
-from isthmus.compare.comparison import DEFAULT_TOLERANCE
-from isthmus.compare.families import Family
-from isthmus.compare.judging import in_unit
-from isthmus.doctor.check import Status
 from isthmus.fleet.causes import Cause, Causes, text_of
 from isthmus.fleet.classes import MachineClass, classes_of
 from isthmus.fleet.clocks import TIME_OF_DAY, TOLERATED
@@ -17,8 +13,12 @@ from isthmus.fleet.measured import Fleet, Gpu
 from isthmus.fleet.places import NOUNS
 from isthmus.fleet.settling import places_of, way_of, with_common_gpu
 from isthmus.fleet.standing import AGAINST_ALONE, FEWEST, Standing, standings
-from isthmus.spelling import counted
-from isthmus.suggest import one_line
+from isthmus.ground.spelling import counted
+from isthmus.ground.suggest import one_line
+from isthmus.measure.compare.comparison import DEFAULT_TOLERANCE
+from isthmus.measure.compare.families import Family
+from isthmus.measure.compare.judging import in_unit
+from isthmus.measure.doctor.check import Status
 
 _MOST_FAMILIES = 3
 # Of the expected rate of a link: less isn't reached by any healthy one.

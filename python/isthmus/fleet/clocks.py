@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from isthmus.run.model import Run
+from isthmus.measure.run.model import Run
 
 TOLERATED = timedelta(seconds=60)
 """A clock that NTP keeps is better by far."""

@@ -15,7 +15,6 @@ from typing import Protocol
 
 from pydantic import ValidationError
 
-from isthmus.doctor.check import Check, Diagnosis, Status
 from isthmus.errors import UsageError
 from isthmus.files.folder import make_folder
 from isthmus.files.whole import whole_file, write_whole
@@ -23,14 +22,15 @@ from isthmus.fleet.asking import words_of
 from isthmus.fleet.attempt import Attempt, Outcome
 from isthmus.fleet.clocks import TIME_OF_DAY, difference
 from isthmus.fleet.task import Answer, Answers, Task
-from isthmus.json_text import json_text
-from isthmus.run.folder import FileKind
-from isthmus.run.garbage import rare_collection
-from isthmus.run.model import Run
-from isthmus.run.reading import parse_run
-from isthmus.run.record import first_fault
-from isthmus.run.store import FINISHED, stem_of
-from isthmus.suggest import one_line
+from isthmus.ground.json_text import json_text
+from isthmus.ground.suggest import one_line
+from isthmus.measure.doctor.check import Check, Diagnosis, Status
+from isthmus.measure.run.folder import FileKind
+from isthmus.measure.run.garbage import rare_collection
+from isthmus.measure.run.model import Run
+from isthmus.measure.run.reading import parse_run
+from isthmus.measure.run.record import first_fault
+from isthmus.measure.run.store import FINISHED, stem_of
 
 GRACE_S = 30.0
 """A worker that hasn't answered so long after its timeout has lost its task."""

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from isthmus.errors import Error, UsageError
-from isthmus.extras import packages_for
 from isthmus.fleet import worker
 from isthmus.fleet.answering import answer_text
 from isthmus.fleet.asking import OfText, WorkerError, answer_in, question_of, read_json
 from isthmus.fleet.unpickling import RefusedPickleError, nothing_unpickled
-from isthmus.suggest import one_line
+from isthmus.ground.extras import packages_for
+from isthmus.ground.suggest import one_line
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from isthmus.errors import UsageError
 from isthmus.files.regular import read_regular
-from isthmus.suggest import shortened
+from isthmus.ground.suggest import shortened
 
 _MAX_BYTES = 4 << 20
 # Names and addresses, with a user before them if SSH needs one. Without it, a name is a folder of

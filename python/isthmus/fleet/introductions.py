@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import ValidationError
 
-import isthmus
 from isthmus.errors import UsageError
 from isthmus.fleet.asking import Asking, words_of
 from isthmus.fleet.task import Introduction
-from isthmus.suggest import one_line
+from isthmus.ground.suggest import one_line
+from isthmus.ground.version import __version__
 
 
 def introductions(asking: Asking, addresses: Sequence[str]) -> dict[str, Introduction]:
@@ -49,10 +49,10 @@ def _introduction(name: str, answer: object) -> Introduction:
         found = Introduction.model_validate_json(str(answer))
     except ValidationError:
         raise UsageError(f"the worker at {name} has another isthmus", hint=hint) from None
-    if found.isthmus_version != isthmus.__version__:
+    if found.isthmus_version != __version__:
         raise UsageError(
             f"{one_line(found.hostname)} ({name}) has isthmus {one_line(found.isthmus_version)}, "
-            f"and this is {isthmus.__version__}",
+            f"and this is {__version__}",
             hint=hint,
         )
     return found

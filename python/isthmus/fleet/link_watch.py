@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from isthmus.errors import UsageError
-from isthmus.run.reading import kept_files, read_run_file
-from isthmus.run.record import Integer, Name, Number, Record, SmallNumber
+from isthmus.measure.run.reading import kept_files, read_run_file
+from isthmus.measure.run.record import Integer, Name, Number, Record, SmallNumber
 
 # A round ends after so long, whatever its processes do, and begins with each period: together they
 # are a minute.

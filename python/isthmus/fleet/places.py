@@ -7,8 +7,8 @@ while all GPUs of the node copy at once. They are results of suite `multi`.
 
 import re
 
-from isthmus.compare.families import Family, is_sampled
-from isthmus.run.result import Result
+from isthmus.measure.compare.families import Family, is_sampled
+from isthmus.measure.run.result import Result
 
 Place = tuple[int, ...]
 """The numbers of a pair's GPUs, in ascending order; the number of a share's GPU."""

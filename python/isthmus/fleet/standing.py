@@ -12,13 +12,13 @@ from itertools import accumulate
 from math import exp, log1p, sqrt
 from statistics import median
 
-from isthmus.compare.families import Family
-from isthmus.compare.judging import STATED, holm, in_unit
-from isthmus.compare.levels import Costs
-from isthmus.compare.student import upper_tail
-from isthmus.compare.subject import Subject
 from isthmus.fleet.measured import Gpu
 from isthmus.fleet.places import AT_ONCE
+from isthmus.measure.compare.families import Family
+from isthmus.measure.compare.judging import STATED, holm, in_unit
+from isthmus.measure.compare.levels import Costs
+from isthmus.measure.compare.student import upper_tail
+from isthmus.measure.compare.subject import Subject
 
 FEWEST = 4
 """Of fewer equal GPUs, none can be told from the others."""

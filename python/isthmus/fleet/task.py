@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, PositiveFloat
 
 from isthmus.fleet.attempt import Outcome
-from isthmus.run.record import Integer, PositiveInteger, Record
+from isthmus.measure.run.record import Integer, PositiveInteger, Record
 
 # None of these begins with "-": it is an argument, and can't become an option.
 _Word = Annotated[str, Field(pattern=r"^[\w*?\[\]][\w.,:*?\[\]-]*$", max_length=4096)]

@@ -12,10 +12,10 @@ import sys
 import threading
 from collections.abc import Sequence
 
-import isthmus
 from isthmus.fleet.attempt import Outcome
 from isthmus.fleet.task import Answer, Answers, Introduction, Task
-from isthmus.suggest import MOST_SAID, shortened
+from isthmus.ground.suggest import MOST_SAID, shortened
+from isthmus.ground.version import __version__
 
 _DOCTOR_TIMEOUT_S = 120.0
 _NO_DEVICE = 4
@@ -23,14 +23,13 @@ _NO_DEVICE = 4
 # kills it when the worker's thread that waits for it ends, which it does only with the worker (1:
 # PR_SET_PDEATHSIG of prctl.h). A worker that has ended before is no parent any more.
 _PROGRAM = """
-import ctypes, os, signal, sys
+import ctypes, os, runpy, signal, sys
 if ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGKILL, 0, 0, 0) != 0:
     sys.exit(f"prctl: {os.strerror(ctypes.get_errno())}")
 if os.getppid() != int(sys.argv.pop(1)):
     sys.exit("the worker has ended")
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from isthmus.cli.startup import main
-sys.exit(main())
+runpy.run_module("isthmus", run_name="__main__")
 """
 # Workers of Dask set these for their own sake. They would change what allocations and threads cost.
 _OF_DASK = ("MALLOC_TRIM_THRESHOLD_", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -39,7 +38,7 @@ _OF_DASK = ("MALLOC_TRIM_THRESHOLD_", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPE
 def introduce(text: str) -> str:
     """Say which host this is, and which version measures: an `Introduction`, as JSON."""
     del text
-    found = Introduction(hostname=socket.gethostname(), isthmus_version=isthmus.__version__)
+    found = Introduction(hostname=socket.gethostname(), isthmus_version=__version__)
     return found.model_dump_json()
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from isthmus.csv_text import csv_of_records
-from isthmus.json_text import json_text
+from isthmus.ground.csv_text import csv_of_records
+from isthmus.ground.json_text import json_text
 from isthmus.reproduce.matching import Pair
 from isthmus.reproduce.side_by_side import Reproduced
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from isthmus.report.markdown import markdown_table, markdown_text
-from isthmus.report.page import Page, Table
+from isthmus.show.markdown import markdown_table, markdown_text
+from isthmus.show.page import Page, Table
 
 _BEGINNING = """# The experiments, reproduced
 

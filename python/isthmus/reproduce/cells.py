@@ -1,9 +1,9 @@
 """The words of a row: a published figure, ours, and ours over theirs."""
 
-from isthmus.report.numbers import ratio
-from isthmus.report.quantities import quantity
 from isthmus.reproduce.matching import Number, Pair
 from isthmus.reproduce.publication import Figure
+from isthmus.show.numbers import ratio
+from isthmus.show.quantities import quantity
 
 _WHOLE_FROM = 100
 

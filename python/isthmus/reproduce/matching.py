@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from isthmus.life import Life
+from isthmus.ground.life import Life
+from isthmus.ground.sizes import format_size
+from isthmus.measure.run.model import Result, Run, Status
 from isthmus.reproduce.publication import Figure, Ours, Publication
-from isthmus.run.model import Result, Run, Status
-from isthmus.sizes import format_size
 
 NOT_THIS_SIZE = "this size was not measured"
 # They say how often something was done, not what.

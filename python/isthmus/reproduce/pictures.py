@@ -4,14 +4,14 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from isthmus.report.pictures.curves import HEIGHT, Look, colours_of, curves_panel
-from isthmus.report.pictures.label_places import scale_of
-from isthmus.report.pictures.lines import FEWEST_SIZES, MOST_CURVES, Line
-from isthmus.report.pictures.points import points_panel
+from isthmus.measure.run.model import Result, Status
 from isthmus.reproduce.matching import Pair
 from isthmus.reproduce.publication import Figure
 from isthmus.reproduce.side_by_side import Reproduced
-from isthmus.run.model import Result, Status
+from isthmus.show.pictures.curves import HEIGHT, Look, colours_of, curves_panel
+from isthmus.show.pictures.label_places import scale_of
+from isthmus.show.pictures.lines import FEWEST_SIZES, MOST_CURVES, Line
+from isthmus.show.pictures.points import points_panel
 
 if TYPE_CHECKING:
     import altair as alt

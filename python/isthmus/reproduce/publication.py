@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
-from isthmus.run.record import Integer, Record
+from isthmus.measure.run.record import Integer, Record
 
 Unit = Literal["B/s", "s", "B", "1"]
 _PARTS = ("ours", "over")

@@ -4,16 +4,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from isthmus.report.heading import about_device, emulated_warning, head_lines
-from isthmus.report.numbers import gigabytes_per_second, ratio
-from isthmus.report.page import Page, Table
-from isthmus.report.tables.sparks import RATIO_HEAD, ratio_dot
+from isthmus.ground.sizes import format_size
+from isthmus.ground.spelling import counted
+from isthmus.measure.run.model import Run
 from isthmus.reproduce.cells import ours_cell, ratio_cell, theirs_cell
 from isthmus.reproduce.matching import NOT_THIS_SIZE, Pair, pairs_of
 from isthmus.reproduce.publication import Publication, Series
-from isthmus.run.model import Run
-from isthmus.sizes import format_size
-from isthmus.spelling import counted
+from isthmus.show.heading import about_device, emulated_warning, head_lines
+from isthmus.show.numbers import gigabytes_per_second, ratio
+from isthmus.show.page import Page, Table
+from isthmus.show.tables.sparks import RATIO_HEAD, ratio_dot
 
 _HEADS = ("", "size", "theirs", "ours", "ours / theirs")
 _BETWEEN = "* between two sizes that were measured, on a straight line in logarithmic scales"

@@ -4,12 +4,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from isthmus.csv_text import csv_of_records
-from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
-from isthmus.report.format import Format
-from isthmus.report.page import Table
+from isthmus.ground.csv_text import csv_of_records
+from isthmus.ground.sizes import approximate_size
+from isthmus.show.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
+from isthmus.show.format import Format
+from isthmus.show.page import Table
 from isthmus.sim.settings import Setup, setting_of
-from isthmus.sizes import approximate_size
 
 if TYPE_CHECKING:
     from isthmus.sim.result import SimulationResult

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from itertools import product
 
 from isthmus.errors import UsageError
+from isthmus.ground.suggest import did_you_mean, shortened
 from isthmus.sim.machine_files import machine_names
 from isthmus.sim.policy import policy_names
 from isthmus.sim.quantities import SEED_NUMBER
 from isthmus.sim.settings import Setting, setting_names, setting_of
-from isthmus.suggest import did_you_mean, shortened
 
 WORKLOAD, POLICY, MACHINE, SEED = "workload", "policy", "machine", "seed"
 _WORDS = (WORKLOAD, POLICY, MACHINE, SEED)

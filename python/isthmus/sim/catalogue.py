@@ -3,9 +3,9 @@
 import json
 from collections.abc import Mapping
 
-from isthmus.report.fitting import PAGE_WIDTH, table_lines
-from isthmus.report.format import Format
-from isthmus.report.page import Table
+from isthmus.show.fitting import PAGE_WIDTH, table_lines
+from isthmus.show.format import Format
+from isthmus.show.page import Table
 from isthmus.sim.as_text import csv_text
 from isthmus.sim.machine_files import DEFAULT_MACHINE, load_machine, machine_names
 from isthmus.sim.options import QUESTIONS

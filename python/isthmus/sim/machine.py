@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import Field, create_model, model_validator
 
 from isthmus import _native
-from isthmus.run.record import Record
+from isthmus.measure.run.record import Record
 from isthmus.sim.quantities import (
     Bandwidth,
     Count,

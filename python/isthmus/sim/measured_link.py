@@ -2,8 +2,8 @@
 
 from math import isfinite
 
+from isthmus.decide.profile.model import Cost, Profile
 from isthmus.errors import UsageError
-from isthmus.profile.model import Cost, Profile
 from isthmus.sim.machine import ModelledMachine
 from isthmus.sim.settings import Setup, with_settings
 

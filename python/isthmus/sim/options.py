@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from isthmus.run.record import Record
+from isthmus.measure.run.record import Record
 from isthmus.sim.quantities import Extent
 
 

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import isthmus
 from isthmus.errors import UsageError
+from isthmus.ground.suggest import shortened
+from isthmus.ground.version import __version__
 from isthmus.sim.axes import MACHINE, POLICY, SEED, WORKLOAD
 from isthmus.sim.machine_files import load_machine
 from isthmus.sim.policy import default_policy
 from isthmus.sim.quantities import SEED_NUMBER
 from isthmus.sim.running import check_setup
 from isthmus.sim.settings import Setup, with_settings
-from isthmus.suggest import shortened
 
 _KEY_DIGITS = 16
 
@@ -69,7 +69,7 @@ def build_points(base: Base, places: Sequence[Mapping[str, str]]) -> list[SweepP
 def key_of(workload: str, seed: int, setup: Setup) -> str:
     """Digest everything that decides a run's result."""
     identity = {
-        "version": isthmus.__version__,
+        "version": __version__,
         "workload": workload,
         "seed": seed,
         "setup": setup.model_dump(mode="json"),

@@ -10,10 +10,10 @@ from typing import Self
 from pydantic import model_validator
 
 from isthmus.errors import UsageError
-from isthmus.run.record import Record
+from isthmus.ground.sizes import format_size
+from isthmus.ground.suggest import did_you_mean, shortened
+from isthmus.measure.run.record import Record
 from isthmus.sim.quantities import Count, Extent, Number, Size
-from isthmus.sizes import format_size
-from isthmus.suggest import did_you_mean, shortened
 
 _KIB, _MIB = 1 << 10, 1 << 20
 

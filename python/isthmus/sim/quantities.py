@@ -16,7 +16,7 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ValidationInfo, WithJsonSchema
 
 from isthmus.errors import UsageError
-from isthmus.suggest import shortened
+from isthmus.ground.suggest import shortened
 
 _FORM = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[^\d\s][^\s]*)?")
 # The limits of the simulator's integers: for most counts and sizes, and for the rest.
@@ -162,7 +162,7 @@ FREQUENCY = Quantity(
     shown=("GHz", "MHz", "Hz"),
     zero="nothing would ever run",
 )
-# As in isthmus.sizes: K, M, G, T alone are binary.
+# As in isthmus.ground.sizes: K, M, G, T alone are binary.
 SIZE = Quantity(
     noun="size",
     units=_scaled("B", _BINARY | _DECIMAL) | _scaled("", _SHORT),

@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isthmus.errors import UsageError
-from isthmus.extras import packages_for
+from isthmus.ground.extras import packages_for
+from isthmus.ground.sizes import format_size
+from isthmus.ground.suggest import did_you_mean, shortened
 from isthmus.sim.machine import ModelledMachine, native_machine
 from isthmus.sim.machine_files import DEFAULT_MACHINE, load_machine
 from isthmus.sim.options import EvictionKind, Options, ProgrammerData
 from isthmus.sim.policy import Kind, Policy, default_policy
 from isthmus.sim.quantities import SEED_NUMBER
 from isthmus.sim.settings import Setup, check_sizes, setting_of, with_settings
-from isthmus.sizes import format_size
-from isthmus.suggest import did_you_mean, shortened
 
 if TYPE_CHECKING:
     from isthmus import _native

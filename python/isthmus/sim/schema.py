@@ -7,7 +7,7 @@ By default the file is docs/schema/machine-v1.json below the current folder.
 import sys
 from pathlib import Path
 
-from isthmus.run.schema import schema_of, write_or_check
+from isthmus.measure.run.schema import schema_of, write_or_check
 from isthmus.sim.machine import ModelledMachine
 
 _COMMITTED = Path("docs/schema/machine-v1.json")

@@ -9,13 +9,13 @@ from pydantic import BaseModel, Field, ValidationError
 from pydantic.fields import FieldInfo
 
 from isthmus.errors import UsageError
-from isthmus.run.record import Record
+from isthmus.ground.suggest import did_you_mean, shortened
+from isthmus.measure.run.record import Record
 from isthmus.sim.machine import ModelledMachine
 from isthmus.sim.machine_files import refusal
 from isthmus.sim.options import Options
 from isthmus.sim.policy import Policy
 from isthmus.sim.quantities import COUNT, EXTENT, NUMBER, STORED, Count, Quantity
-from isthmus.suggest import did_you_mean, shortened
 
 WORKLOAD = "workload"
 """The section of the settings that are sizes of a workload: workload.nodes."""

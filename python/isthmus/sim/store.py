@@ -12,10 +12,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from isthmus.errors import UsageError, WriteError
-from isthmus.extras import packages_for
 from isthmus.files.journal import Journal, read_lines
 from isthmus.files.regular import open_regular
 from isthmus.files.whole import write_whole
+from isthmus.ground.extras import packages_for
 
 if TYPE_CHECKING:
     import pyarrow as pa

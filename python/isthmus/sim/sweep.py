@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from isthmus.errors import Error
+from isthmus.ground.suggest import writable
 from isthmus.sim.axes import Axis
 from isthmus.sim.points import Base, SweepPoint
 from isthmus.sim.store import Row, SweepStore
-from isthmus.suggest import writable
 
 if TYPE_CHECKING:
     from isthmus.sim.result import SimulationResult

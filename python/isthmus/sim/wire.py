@@ -11,16 +11,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-import isthmus
 from isthmus.errors import Error, UsageError
-from isthmus.run.record import Integer, Record, first_fault
+from isthmus.ground.suggest import one_line
+from isthmus.ground.version import __version__
+from isthmus.measure.run.record import Integer, Record, first_fault
 from isthmus.sim.library import Library
 from isthmus.sim.points import SweepPoint, key_of
 from isthmus.sim.quantities import STORED
 from isthmus.sim.running import is_workload
 from isthmus.sim.settings import Setup
 from isthmus.sim.store import Row
-from isthmus.suggest import one_line
 
 _Number = Annotated[Integer, Field(strict=True)] | Annotated[float, Field(strict=True)]
 _TEXTS = TypeAdapter(list[str])
@@ -61,7 +61,7 @@ def text_of(point: SweepPoint) -> str:
         workload = str(Path(workload).absolute())
         key = key_of(workload, point.seed, point.setup)
     return PointTask(
-        isthmus_version=isthmus.__version__,
+        isthmus_version=__version__,
         workload=workload,
         seed=point.seed,
         setup=point.setup,
@@ -152,10 +152,9 @@ def _answer(text: str) -> PointAnswer:
         task = PointTask.model_validate_json(text, context=STORED)
     except ValidationError as cause:
         return PointAnswer(refused=f"this is no simulation: {first_fault(cause)}")
-    if task.isthmus_version != isthmus.__version__:
+    if task.isthmus_version != __version__:
         return PointAnswer(
-            refused=f"isthmus {isthmus.__version__} is there, and the sweep is of "
-            f"{task.isthmus_version}"
+            refused=f"isthmus {__version__} is there, and the sweep is of {task.isthmus_version}"
         )
     if key_of(task.workload, task.seed, task.setup) != task.key:
         return PointAnswer(refused=f"{task.workload} isn't there, or is another file")

@@ -13,11 +13,11 @@ from fuzzing import Finding, fuzz, require, temporary_folder
 from isthmus.fleet.attempt import Attempt, Outcome
 from isthmus.fleet.check import check_fleet
 from isthmus.fleet.measured import read_fleet
-from isthmus.query.store import FOLDER, Store
-from isthmus.report.answers.fleet import fleet_text
-from isthmus.report.answers.fleet_data import fleet_json, fleet_prometheus
-from isthmus.run.folder import FileKind, Unreadable, files_of, read_runs
-from isthmus.run.store import run_text
+from isthmus.measure.query.store import FOLDER, Store
+from isthmus.measure.run.folder import FileKind, Unreadable, files_of, read_runs
+from isthmus.measure.run.store import run_text
+from isthmus.show.answers.fleet import fleet_text
+from isthmus.show.answers.fleet_data import fleet_json, fleet_prometheus
 from runs_fuzzer import example
 
 _HEALTHY = 4

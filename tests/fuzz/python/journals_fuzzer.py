@@ -6,9 +6,9 @@ from functools import cache
 from edits import Choices, edited
 from fuzzing import fuzz, require, require_readable
 from isthmus.errors import UsageError
-from isthmus.run.reading import parse_run
-from isthmus.run.store import run_text
-from isthmus.run.unfinished import FinishedPoint, Head, unfinished_run
+from isthmus.measure.run.reading import parse_run
+from isthmus.measure.run.store import run_text
+from isthmus.measure.run.unfinished import FinishedPoint, Head, unfinished_run
 from runs_fuzzer import example
 
 

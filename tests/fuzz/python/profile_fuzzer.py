@@ -9,11 +9,11 @@ from pydantic import ValidationError
 from edits import Choices, edited
 from fuzzing import fuzz, require, require_readable
 from isthmus import _native
+from isthmus.decide.profile.model import Profile
+from isthmus.decide.profile.store import age_text, profile_text
 from isthmus.errors import UsageError
-from isthmus.profile.model import Profile
-from isthmus.profile.store import age_text, profile_text
-from isthmus.report.answers.profile import profile_as_text
-from isthmus.run.record import first_fault
+from isthmus.measure.run.record import first_fault
+from isthmus.show.answers.profile import profile_as_text
 from isthmus.sim.machine_files import load_machine
 from isthmus.sim.measured_link import link_source, with_measured_link
 from isthmus.sim.policy import default_policy

@@ -5,14 +5,14 @@ from functools import cache
 
 from edits import Choices, edited
 from fuzzing import Finding, fuzz, require, require_readable
-from isthmus.compare.comparison import compare, is_impossible
-from isthmus.compare.judging import Verdict
 from isthmus.errors import UsageError
-from isthmus.report.answers.comparison import comparison_text
-from isthmus.report.answers.comparison_data import comparison_csv, comparison_json
-from isthmus.run.model import Run
-from isthmus.run.reading import parse_run
-from isthmus.run.store import run_text
+from isthmus.measure.compare.comparison import compare, is_impossible
+from isthmus.measure.compare.judging import Verdict
+from isthmus.measure.run.model import Run
+from isthmus.measure.run.reading import parse_run
+from isthmus.measure.run.store import run_text
+from isthmus.show.answers.comparison import comparison_text
+from isthmus.show.answers.comparison_data import comparison_csv, comparison_json
 
 
 @cache

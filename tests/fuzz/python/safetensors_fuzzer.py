@@ -8,8 +8,8 @@ from io import FileIO
 import isthmus
 from fuzzing import fuzz, require, require_readable, temporary_folder
 from isthmus.errors import UsageError
-from isthmus.safetensors.header import Header, parse_header, read_header
-from isthmus.safetensors.types import ITEM_BITS
+from isthmus.move.safetensors.header import Header, parse_header, read_header
+from isthmus.move.safetensors.types import ITEM_BITS
 
 # Of the files that are taken, one in so many is loaded, too.
 _LOADED = 16

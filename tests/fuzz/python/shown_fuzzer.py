@@ -10,24 +10,24 @@ from typing import Any
 
 from edits import Choices
 from fuzzing import fuzz, require, require_readable
-from isthmus.compare.comparison import compare
 from isthmus.errors import UsageError
-from isthmus.expected.judging import judge
-from isthmus.report.answers.comparison import comparison_text
-from isthmus.report.answers.expectation import expectation_text
-from isthmus.report.document.as_markdown import as_markdown
-from isthmus.report.document.collecting import document_of
-from isthmus.report.document.comparing import comparison_chapter
-from isthmus.report.document.history import history_chapter
-from isthmus.report.document.specifications import narrow, wide
-from isthmus.report.format import RunFormat, TableLayout
-from isthmus.report.formats.as_rich import as_renderable
-from isthmus.report.formats.render import render_as
+from isthmus.measure.compare.comparison import compare
+from isthmus.measure.expected.judging import judge
+from isthmus.measure.run.model import Run
+from isthmus.measure.run.reading import parse_run
 from isthmus.reproduce.catalogue import EXPERIMENTS
 from isthmus.reproduce.publication import read_publication
 from isthmus.reproduce.side_by_side import page_of, reproduced
-from isthmus.run.model import Run
-from isthmus.run.reading import parse_run
+from isthmus.show.answers.comparison import comparison_text
+from isthmus.show.answers.expectation import expectation_text
+from isthmus.show.document.as_markdown import as_markdown
+from isthmus.show.document.collecting import document_of
+from isthmus.show.document.comparing import comparison_chapter
+from isthmus.show.document.history import history_chapter
+from isthmus.show.document.specifications import narrow, wide
+from isthmus.show.format import RunFormat, TableLayout
+from isthmus.show.formats.as_rich import as_renderable
+from isthmus.show.formats.render import render_as
 
 _MEASURED = Path(__file__).resolve().parents[3] / "benchmarks" / "link"
 _MOST_TESTS, _MOST_RESULTS = 4, 24

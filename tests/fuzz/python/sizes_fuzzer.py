@@ -3,8 +3,9 @@
 from collections.abc import Callable
 
 from fuzzing import fuzz, require, require_readable
-from isthmus.cli.tolerance import parse_tolerance
+from isthmus.cli.compare.tolerance import parse_tolerance
 from isthmus.errors import UsageError
+from isthmus.ground.sizes import approximate_size, format_size, parse_size, parse_sizes
 from isthmus.sim.quantities import (
     BANDWIDTH,
     COUNT,
@@ -17,7 +18,6 @@ from isthmus.sim.quantities import (
     SIZE,
     Quantity,
 )
-from isthmus.sizes import approximate_size, format_size, parse_size, parse_sizes
 
 _QUANTITIES = (BANDWIDTH, DURATION, FREQUENCY, SIZE, EXTENT, MEMORY, COUNT, NUMBER, SEED_NUMBER)
 

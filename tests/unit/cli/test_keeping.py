@@ -3,12 +3,12 @@
 import pytest
 
 from fakes import runs
-from isthmus.cli.keeping import Keeping
+from isthmus.cli.bench.keeping import Keeping
 from isthmus.errors import WriteError
 from isthmus.files.journal import Journal, is_open
-from isthmus.run.model import Run
-from isthmus.run.reading import read_run
-from isthmus.run.store import runs_folder
+from isthmus.measure.run.model import Run
+from isthmus.measure.run.reading import read_run
+from isthmus.measure.run.store import runs_folder
 
 
 def begun(run: Run) -> Run:
@@ -45,7 +45,7 @@ def test_a_run_that_cannot_be_written_at_the_end_stays_as_its_journal_and_is_sai
     run, keeping = runs.run(), Keeping(wanted=True)
     keeping.begin(begun(run))
     keeping.add(run.results)
-    monkeypatch.setattr("isthmus.cli.keeping.save_run", full)
+    monkeypatch.setattr("isthmus.cli.bench.keeping.save_run", full)
     keeping.end(run)
     assert capsys.readouterr().err == (
         "warning: this run is kept unfinished: no room\nhint: make room\n"
@@ -59,6 +59,6 @@ def test_a_run_without_a_journal_that_cannot_be_written_is_not_kept(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     keeping = Keeping(wanted=True)
-    monkeypatch.setattr("isthmus.cli.keeping.save_run", full)
+    monkeypatch.setattr("isthmus.cli.bench.keeping.save_run", full)
     keeping.end(runs.run())
     assert capsys.readouterr().err == "warning: this run is not kept: no room\nhint: make room\n"

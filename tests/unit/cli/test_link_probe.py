@@ -8,10 +8,10 @@ import pytest
 pytest.importorskip("prometheus_client", reason="isthmus[monitor] is not installed")
 
 from fakes.watched_links import Machine
-from isthmus.cli.link_probe import answer
-from isthmus.doctor.check_link import link_bytes_per_second
+from isthmus.cli.fleet.link_probe import answer
 from isthmus.errors import Unavailable
 from isthmus.fleet.link_watch import PERIOD_S, ROUND_S
+from isthmus.measure.doctor.check_link import link_bytes_per_second
 
 MIB = 1 << 20
 
@@ -19,7 +19,7 @@ MIB = 1 << 20
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     made = Machine()
-    monkeypatch.setattr("isthmus.cli.link_probe.time", made.time)
+    monkeypatch.setattr("isthmus.cli.fleet.link_probe.time", made.time)
     return made
 
 

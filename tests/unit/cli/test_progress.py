@@ -8,14 +8,14 @@ from rich.console import Console
 from rich.progress import Progress
 
 from fakes.session import FakeSession, Watcher
-from isthmus.bench.plan import Point
-from isthmus.bench.runner import RunSettings, run_points
-from isthmus.bench.tests.catalogue import BY_NAME, TESTS
-from isthmus.cli.bench_bar import BenchBar
+from isthmus.cli.bench.bar import BenchBar
+from isthmus.cli.bench.talk import Lines
 from isthmus.cli.progress_bar import ProgressBar, bar_display, duration
-from isthmus.cli.talk import Lines
 from isthmus.errors import Unavailable
-from isthmus.run.model import Result
+from isthmus.measure.bench.plan import Point
+from isthmus.measure.bench.runner import RunSettings, run_points
+from isthmus.measure.bench.tests.catalogue import BY_NAME, TESTS
+from isthmus.measure.run.model import Result
 
 
 class Clock:

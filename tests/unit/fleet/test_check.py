@@ -7,18 +7,18 @@ import pytest
 
 from fakes.fleets import Made, equal_nodes, fleet_of
 from fakes.repeated_runs import Noise
-from isthmus.doctor.check import Check, Status
-from isthmus.expected.values import GpuValues, Value
 from isthmus.fleet.attempt import Attempt, Outcome
 from isthmus.fleet.check import check_fleet
 from isthmus.fleet.health import Health, Patient, Verdict
 from isthmus.fleet.measured import Fleet
-from isthmus.report.answers.fleet import fleet_text
-from isthmus.report.answers.fleet_data import fleet_json, fleet_prometheus
-from isthmus.report.document.fleet import fleet_document
-from isthmus.run.machine import LinkErrors
-from isthmus.run.result import Failure
-from isthmus.run.result import Status as ResultStatus
+from isthmus.measure.doctor.check import Check, Status
+from isthmus.measure.expected.values import GpuValues, Value
+from isthmus.measure.run.machine import LinkErrors
+from isthmus.measure.run.result import Failure
+from isthmus.measure.run.result import Status as ResultStatus
+from isthmus.show.answers.fleet import fleet_text
+from isthmus.show.answers.fleet_data import fleet_json, fleet_prometheus
+from isthmus.show.document.fleet import fleet_document
 
 HALF = Made(name="half", emulated=True, slower=2.0)
 NARROW = (("link", (("width", 8),)),)

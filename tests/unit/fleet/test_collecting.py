@@ -14,8 +14,8 @@ from isthmus.fleet.check import check_fleet
 from isthmus.fleet.collecting import GRACE_S, Collected, Collector, Wish
 from isthmus.fleet.measured import read_fleet
 from isthmus.fleet.task import Answer, Answers, Task
-from isthmus.run.folder import FileKind, files_of
-from isthmus.run.store import run_text
+from isthmus.measure.run.folder import FileKind, files_of
+from isthmus.measure.run.store import run_text
 
 Reply = str | BaseException | None
 GPUS = {

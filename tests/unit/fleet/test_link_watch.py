@@ -19,8 +19,8 @@ from fakes.watched_links import Machine, child, metrics_of
 from isthmus.errors import UsageError
 from isthmus.fleet.link_metrics import Endpoint
 from isthmus.fleet.link_watch import LinkWatch
-from isthmus.run.reading import read_run_file
-from isthmus.run.store import save_run
+from isthmus.measure.run.reading import read_run_file
+from isthmus.measure.run.store import save_run
 
 GPU = ("GPU-0",)
 
@@ -28,7 +28,7 @@ GPU = ("GPU-0",)
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     made = Machine(2)
-    for module in ("cli.link_probe", "fleet.link_watch"):
+    for module in ("cli.fleet.link_probe", "fleet.link_watch"):
         monkeypatch.setattr(f"isthmus.{module}.time", made.time)
     return made
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.cli.fleet_places import Place
+from isthmus.cli.fleet.places import Place
 from isthmus.errors import Unavailable, UsageError
 from isthmus.fleet import dask_asking
 from isthmus.fleet.attempt import Outcome, read_attempt
@@ -21,7 +21,7 @@ from isthmus.fleet.measured import read_fleet
 from isthmus.fleet.nodes import AskedNodes, nodes_of
 from isthmus.fleet.processes import here, processes
 from isthmus.fleet.task import Introduction, Task
-from isthmus.run.folder import FileKind, files_of
+from isthmus.measure.run.folder import FileKind, files_of
 
 TASK = Task(
     suites=[],

@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 
 from fakes.fleets import Made
-from isthmus.doctor.check import Check, Status
-from isthmus.expected.judging import judge
-from isthmus.expected.values import GpuValues
-from isthmus.expected.writing import expectations_of
 from isthmus.fleet.check import check_fleet
 from isthmus.fleet.health import Health, Patient, Verdict
 from isthmus.fleet.measured import Fleet
-from isthmus.report.answers.fleet import fleet_text
-from isthmus.report.answers.fleet_data import fleet_json, fleet_junit, fleet_prometheus
-from isthmus.run.model import Result, Run
-from isthmus.run.result import Failure
-from isthmus.run.result import Status as ResultStatus
+from isthmus.measure.doctor.check import Check, Status
+from isthmus.measure.expected.judging import judge
+from isthmus.measure.expected.values import GpuValues
+from isthmus.measure.expected.writing import expectations_of
+from isthmus.measure.run.model import Result, Run
+from isthmus.measure.run.result import Failure
+from isthmus.measure.run.result import Status as ResultStatus
+from isthmus.show.answers.fleet import fleet_text
+from isthmus.show.answers.fleet_data import fleet_json, fleet_junit, fleet_prometheus
 
 ENDS = {"read": ("peer", "device"), "write": ("device", "peer")}
 NVLINK, PCIE = 388e9, 53e9

@@ -13,7 +13,7 @@ from isthmus.fleet import worker
 from isthmus.fleet.answering import answer
 from isthmus.fleet.attempt import Outcome
 from isthmus.fleet.task import Answers, Introduction, Task
-from isthmus.run.model import Run
+from isthmus.measure.run.model import Run
 
 ONE = Task(
     suites=[],

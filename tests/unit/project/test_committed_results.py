@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from isthmus.json_text import json_text
-from isthmus.profile.store import load_profile
-from isthmus.run.reading import read_run
+from isthmus.decide.profile.store import load_profile
+from isthmus.ground.json_text import json_text
+from isthmus.measure.run.reading import read_run
 from program import run_process
 
 _ROOT = Path(__file__).parents[3]
@@ -66,13 +66,13 @@ def test_a_committed_profile_is_read_by_the_reader_of_profiles(path: str) -> Non
 @pytest.mark.parametrize("path", [*_RUNS, *named("profile.json")])
 def test_a_committed_file_is_laid_out_as_the_product_writes_it(path: str) -> None:
     text = (_ROOT / path).read_text("utf-8")
-    assert json_text(json.loads(text)) == text, "write it again, with isthmus.json_text"
+    assert json_text(json.loads(text)) == text, "write it again, with isthmus.ground.json_text"
 
 
 @pytest.mark.parametrize("path", _RESULTS)
 def test_a_committed_result_has_one_record_a_line(path: str) -> None:
     text = (_ROOT / path).read_text("utf-8")
-    assert objects_of_a_line(text) == records(json.loads(text)), "see isthmus.json_text"
+    assert objects_of_a_line(text) == records(json.loads(text)), "see isthmus.ground.json_text"
 
 
 @pytest.mark.parametrize(

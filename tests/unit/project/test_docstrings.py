@@ -13,8 +13,8 @@ import isthmus
 import isthmus.numba
 import isthmus.torch
 from isthmus import pinned
+from isthmus.move.transfer.event import CopyEvent
 from isthmus.sim.trace import file, importing
-from isthmus.transfer.event import CopyEvent
 
 pytestmark = pytest.mark.native
 
@@ -103,7 +103,7 @@ def test_a_function_that_says_too_little_is_noticed() -> None:
 
 
 def with_sections(folder: Path) -> Iterator[str]:
-    """Name the functions whose docstrings have sections: "isthmus.sizes.parse_sizes"."""
+    """Name the functions whose docstrings have sections: "isthmus.ground.sizes.parse_sizes"."""
     for path in folder.rglob("*.py"):
         module = ".".join(path.relative_to(folder.parent).with_suffix("").parts)
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

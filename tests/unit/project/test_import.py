@@ -31,7 +31,7 @@ def test_importing_isthmus_takes_less_than_a_tenth_of_a_second() -> None:
 
 def test_the_command_line_starts_without_the_tests_that_it_may_run() -> None:
     loaded = modules_after("import isthmus.cli.app")
-    assert [name for name in loaded if name.startswith("isthmus.bench")] == []
+    assert [name for name in loaded if name.startswith("isthmus.measure.bench")] == []
 
 
 def test_a_public_name_is_loaded_when_it_is_used() -> None:

@@ -25,81 +25,48 @@ MAY_INCLUDE = {
     "workloads": {"trace"},
     "sim": {"trace", "pages"},
 }
-# Parts of python/isthmus that may not import the named parts.
-MAY_NOT_IMPORT = {
-    "run": {"report", "cli", "bench"},
-    "report": {"cli", "bench", "machine", "reproduce"},
-    # Published figures and runs; the command line measures.
-    "reproduce": {"cli", "bench", "machine", "doctor", "profile", "windows", "transfer"},
-    "bench": {"cli", "report"},
-    "compare": {"cli", "report", "bench", "machine", "expected"},
-    "expected": {"cli", "report", "bench", "machine", "compare"},
-    "machine": {"cli", "report", "bench"},
-    # It reads what was measured, and starts `isthmus bench` as a process.
-    "fleet": {"cli", "report", "bench", "machine", "query", "sim", "windows", "transfer"},
-    "query": {"cli", "report", "bench", "machine", "compare", "expected", "fleet"},
-    "doctor": {"cli", "report", "bench", "windows"},
-    "advice": {"cli", "report", "bench", "run", "machine", "sim"},
-    "windows": {"cli", "report", "bench", "run", "doctor", "machine"},
-    "arrays": {
-        "cli",
-        "report",
-        "bench",
-        "run",
-        "doctor",
-        "machine",
-        "profile",
-        "windows",
-        "torch",
-        "transfer",
-    },
-    "transfer": {"cli", "report", "bench", "run", "doctor", "machine", "profile"},
-    "profile": {"cli", "report", "bench", "doctor", "windows", "machine"},
-    # It knows errors alone.
-    "files": {"cli", "report", "bench", "run", "doctor", "machine", "profile", "sim"},
-    "safetensors": {"cli", "report", "bench", "run", "doctor", "machine", "profile", "torch"},
-    "torch": {"cli", "report", "bench", "run", "doctor", "machine", "profile"},
-    # It models machines that aren't there: of what measures or copies it may only read a profile.
-    "sim": {
-        "cli",
-        "bench",
-        "doctor",
-        "machine",
-        "windows",
-        "arrays",
-        "torch",
-        "transfer",
-        "pinned",
-        "safetensors",
-    },
+# The rooms of python/isthmus, from the ground up: each imports from lower floors alone.
+FLOORS = (
+    {"ground"},
+    {"files"},
+    {"measure", "move"},
+    {"decide", "fleet"},
+    {"show"},
+    {"reproduce", "sim"},
+    {"cli"},
+    {"isthmus"},  # what is handed out: `import isthmus`, isthmus.torch, isthmus.numba
+)
+# The same within a room that has several parts.
+PARTS = {
+    "move": (
+        {"arrays"},
+        {"windows"},
+        {"transfer"},
+        {"device_memory", "pinned"},
+        {"emulation", "paged", "safetensors"},
+        {"numba", "torch"},
+    ),
+    "measure": ({"run"}, {"compare", "expected", "machine", "query"}, {"bench", "doctor"}),
+    "decide": ({"profile"}, {"advice"}),
 }
+# Modules that lie beside the rooms, since users import them: where they belong.
+BESIDE = {"errors": ("ground", "errors"), "pinned": ("move", "pinned")}
 
 # What only some parts of python/isthmus may import.
 MAY_KNOW = {
-    "isthmus._native": {
-        "advice",
-        "arrays",
-        "bench",
-        "cli",
-        "doctor",
-        "machine",
-        "paged",
-        "pinned.py",
-        "profile",
-        "safetensors",
-        "sim",
-        "torch",
-        "transfer",
-        "windows",
-    },
+    "isthmus._native": {"cli", "decide", "measure", "move", "pinned.py", "sim"},
+    # Published figures and runs are shown as they are: the command line measures.
+    "isthmus.measure.bench": {"cli", "measure"},
+    "isthmus.measure.machine": {"cli", "measure"},
     # What is modelled is never mixed with what is measured or copied.
     "isthmus.sim": {"__init__.py", "cli", "sim"},
-    "cuda": {"doctor", "nvrtc.py"},
-    "duckdb": {"query"},
+    "isthmus.move": {"__init__.py", "cli", "decide", "move", "numba.py", "pinned.py", "torch.py"},
+    "cuda": {"ground", "measure"},
+    "duckdb": {"measure"},
     "dask": {"fleet"},
     "distributed": {"fleet"},
     "prometheus_client": {"cli", "fleet"},
-    "pynvml": {"doctor", "machine"},
+    "pynvml": {"measure"},
     "typer": {"cli"},
 }
 
@@ -259,7 +226,7 @@ WRITES_ELSEWHERE = {
     "cli/startup.py": {"write"},
     "cli/stderr.py": {"O_WRONLY", "write"},
     "fleet/processes.py": {"write"},
-    "query/store.py": {"write_table"},
+    "measure/query/store.py": {"write_table"},
     "sim/store.py": {"write_table"},
 }
 
@@ -281,14 +248,6 @@ def test_only_one_part_writes_files() -> None:
 def test_what_writes_a_file_is_seen(source: str) -> None:
     assert any(map(writes, ast.walk(ast.parse(source))))
     assert not any(map(writes, ast.walk(ast.parse("open(p, 'rb'); os.open(p, os.O_RDONLY)"))))
-
-
-@pytest.mark.parametrize("part", sorted(MAY_NOT_IMPORT))
-def test_a_part_of_the_package_imports_only_what_it_may_know(part: str) -> None:
-    forbidden = {f"isthmus.{name}" for name in MAY_NOT_IMPORT[part]}
-    for path in sources(ROOT / "python" / "isthmus" / part, "*.py"):
-        known = {".".join(name.split(".")[:2]) for name in imports(path)}
-        assert not known & forbidden, f"{path.relative_to(ROOT)} imports {known & forbidden}"
 
 
 @pytest.mark.parametrize("name", sorted(MAY_KNOW))
@@ -320,13 +279,18 @@ def circle_of(known: dict[str, set[str]]) -> set[str]:
     return set(left)
 
 
-def test_no_modules_of_the_package_import_each_other_in_a_circle() -> None:
+def package_modules() -> dict[str, Path]:
+    """Find the file of each module of the package."""
     package = ROOT / "python" / "isthmus"
     paths = {
         ".".join(path.relative_to(package.parent).with_suffix("").parts): path
         for path in sources(package, "*.py", "*.pyi")
     }
-    modules = {name.removesuffix(".__init__"): path for name, path in paths.items()}
+    return {name.removesuffix(".__init__"): path for name, path in paths.items()}
+
+
+def test_no_modules_of_the_package_import_each_other_in_a_circle() -> None:
+    modules = package_modules()
     assert not circle_of(
         {name: imported_modules(path, set(modules)) - {name} for name, path in modules.items()}
     )
@@ -334,6 +298,57 @@ def test_no_modules_of_the_package_import_each_other_in_a_circle() -> None:
 
 def test_a_circle_is_seen() -> None:
     assert circle_of({"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set()}) == {"a", "b", "c"}
+
+
+def place(module: str) -> tuple[str, str]:
+    """Give a module's room, and its part of that room."""
+    room, part, *_ = [*module.split(".")[1:], "", ""]
+    in_a_room = any(room in rooms for rooms in FLOORS)
+    return BESIDE.get(room, (room, part) if in_a_room else ("isthmus", room))
+
+
+def arrows() -> set[tuple[tuple[str, str], tuple[str, str]]]:
+    """List which part imports from which; the native module is below all."""
+    modules = package_modules()
+    native = "isthmus._native"
+    return {
+        (place(name), place(other))
+        for name, path in modules.items()
+        if name != native
+        for other in imported_modules(path, set(modules)) - {native}
+    }
+
+
+def arrows_of_rooms() -> set[tuple[str, str]]:
+    return {(one, other) for (one, _), (other, _) in arrows() if one != other}
+
+
+def climbing(found: set[tuple[str, str]], floors: tuple[set[str], ...]) -> list[tuple[str, str]]:
+    """List the imports from the same floor or a higher one."""
+    floor = {name: number for number, names in enumerate(floors) for name in names}
+    return [(one, other) for one, other in sorted(found) if floor[one] <= floor[other]]
+
+
+def test_rooms_of_the_package_import_from_lower_floors_alone() -> None:
+    rooms = {place(name)[0] for name in package_modules()}
+    assert rooms == set[str]().union(*FLOORS)
+    assert climbing(arrows_of_rooms(), FLOORS) == []
+
+
+@pytest.mark.parametrize("room", PARTS)
+def test_parts_of_a_room_import_from_lower_floors_alone(room: str) -> None:
+    found = {(one[1], other[1]) for one, other in arrows() if one[0] == other[0] == room}
+    assert climbing({(one, other) for one, other in found if one != other}, PARTS[room]) == []
+
+
+def test_a_climb_is_seen() -> None:
+    floors = ({"a"}, {"b", "c"})
+    assert climbing({("b", "a"), ("a", "b"), ("c", "b")}, floors) == [("a", "b"), ("c", "b")]
+
+
+def test_the_package_is_seen_at_a_glance() -> None:
+    assert len(FLOORS) <= 9
+    assert len(set[str]().union(*FLOORS)) <= 12
 
 
 def test_no_file_is_named_for_nothing() -> None:

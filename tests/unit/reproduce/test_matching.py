@@ -1,9 +1,9 @@
 import pytest
 
 from fakes import runs
+from isthmus.measure.run.model import Result, Status
 from isthmus.reproduce.matching import Pair, pairs_of
 from isthmus.reproduce.publication import Figure, Ours, Publication, Series, Source
-from isthmus.run.model import Result, Status
 
 KIB = 1 << 10
 SOURCE = Source(title="A measurement", author="A. Body", year=2009, hardware="a machine")

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from isthmus.bench.metrics import Metric
-from isthmus.bench.tests.catalogue import BY_NAME as TESTS
+from isthmus.measure.bench.metrics import Metric
+from isthmus.measure.bench.tests.catalogue import BY_NAME as TESTS
 from isthmus.reproduce.catalogue import BY_NAME, EXPERIMENTS, Experiment
 from isthmus.reproduce.publication import Publication, read_publication
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.report.formats.as_text import page_text
+from isthmus.measure.run.model import Run
+from isthmus.measure.run.reading import read_run_file
+from isthmus.measure.run.result import NO_TIME_LEFT, Status
 from isthmus.reproduce.as_data import as_csv, as_json
 from isthmus.reproduce.as_markdown import document, page_markdown, preformatted
 from isthmus.reproduce.catalogue import BY_NAME, EXPERIMENTS
 from isthmus.reproduce.publication import read_publication
 from isthmus.reproduce.side_by_side import Reproduced, page_of, reproduced
-from isthmus.run.model import Run
-from isthmus.run.reading import read_run_file
-from isthmus.run.result import NO_TIME_LEFT, Status
+from isthmus.show.formats.as_text import page_text
 from program import Golden
 
 NAMES = [experiment.name for experiment in EXPERIMENTS]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.json_text import json_text
+from isthmus.ground.json_text import json_text
 from isthmus.reproduce.publication import read_publication
 from turns import Comparison, Figure, compared, document_of, our_turn, plain_turn, table_of
 

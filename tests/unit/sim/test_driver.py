@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import isthmus
-from isthmus.bench.tests.catalogue import TESTS
-from isthmus.bench.tests.managed import PAGE_FAULT_TESTS
 from isthmus.errors import Error, UsageError
-from isthmus.report.format import Format
-from isthmus.run.model import Run
-from isthmus.run.reading import parse_run, read_run
+from isthmus.measure.bench.tests.catalogue import TESTS
+from isthmus.measure.bench.tests.managed import PAGE_FAULT_TESTS
+from isthmus.measure.run.model import Run
+from isthmus.measure.run.reading import parse_run, read_run
+from isthmus.show.format import Format
 from isthmus.sim.driver.as_text import Comparison, comparison_text, geometric_error
 from isthmus.sim.driver.fitting import Compared, Fit, compared, fitted
 from isthmus.sim.driver.measured import (

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from isthmus.errors import Error, UsageError
-from isthmus.report.format import Format
-from isthmus.run.model import Run
-from isthmus.run.programs import PROGRAMS, Input
-from isthmus.run.reading import parse_run
+from isthmus.measure.run.model import Run
+from isthmus.measure.run.programs import PROGRAMS, Input
+from isthmus.measure.run.reading import parse_run
+from isthmus.show.format import Format
 from isthmus.sim.driver.as_text import Comparison, comparison_text
 from isthmus.sim.driver.fetching import fitted_fetch, fitting_programs, num_steps, with_fetch
 from isthmus.sim.driver.measured import points_of

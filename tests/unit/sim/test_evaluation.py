@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fakes.simulated import row_of, rows
-from isthmus.report.format import Format
+from isthmus.show.format import Format
 from isthmus.sim.paper.evaluation import Evaluation
 from isthmus.sim.paper.grid import (
     ANSWERS,

@@ -1,8 +1,8 @@
 import pytest
 
 from fakes.profiles import machine, profile
+from isthmus.decide.profile.model import Cost, Profile
 from isthmus.errors import UsageError
-from isthmus.profile.model import Cost, Profile
 from isthmus.sim.machine_files import load_machine
 from isthmus.sim.measured_link import link_source, with_measured_link
 from isthmus.sim.policy import default_policy

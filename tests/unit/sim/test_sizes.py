@@ -8,7 +8,7 @@ import pytest
 import isthmus
 from isthmus import _native
 from isthmus.errors import UsageError
-from isthmus.report.format import Format
+from isthmus.show.format import Format
 from isthmus.sim.axes import points, read_axes
 from isthmus.sim.catalogue import catalogue_text
 from isthmus.sim.library import Library

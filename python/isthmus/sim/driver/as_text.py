@@ -4,18 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log
 
-from isthmus.json_text import json_text
-from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped_lines
-from isthmus.report.format import Format
-from isthmus.report.page import Table
-from isthmus.run.model import Run
+from isthmus.ground.json_text import json_text
+from isthmus.ground.sizes import format_size
+from isthmus.measure.run.model import Run
+from isthmus.show.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped_lines
+from isthmus.show.format import Format
+from isthmus.show.page import Table
 from isthmus.sim.as_text import csv_text
 from isthmus.sim.driver.fitting import Compared
 from isthmus.sim.driver.measured import Access
 from isthmus.sim.driver.programs import ComparedProgram, median_error
 from isthmus.sim.machine import ModelledMachine
 from isthmus.sim.settings import setting_of
-from isthmus.sizes import format_size
 
 NOTE = "predicted times are modelled; measured ones are the medians of the run"
 _COSTS = ("latency", "first", "block", "page")

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from isthmus.errors import UsageError
-from isthmus.run.model import Run
-from isthmus.run.result import Result, Status
+from isthmus.measure.run.model import Run
+from isthmus.measure.run.result import Result, Status
 
 FAULT_PAGES = 32
 """Pages of a round of `managed_page_fault`: isthmus/bench/tests/managed.py."""

@@ -16,9 +16,9 @@ from statistics import median
 from threading import Event
 from typing import TYPE_CHECKING, Any, Self
 
-from isthmus.run.model import Run
-from isthmus.run.programs import PROGRAMS, SEED, UNIT, USUAL_UNIT_BYTES, WAY, Program
-from isthmus.run.result import Result, Status
+from isthmus.measure.run.model import Run
+from isthmus.measure.run.programs import PROGRAMS, SEED, UNIT, USUAL_UNIT_BYTES, WAY, Program
+from isthmus.measure.run.result import Result, Status
 from isthmus.sim.library import Library
 from isthmus.sim.machine import Handling, ModelledMachine
 from isthmus.sim.policy import Kind, default_policy

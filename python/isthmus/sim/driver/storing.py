@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from isthmus.run.model import Run
+from isthmus.ground.sizes import format_size
+from isthmus.measure.run.model import Run
 from isthmus.sim.driver.as_text import (
     back_costs,
     eviction_cost,
@@ -13,7 +14,6 @@ from isthmus.sim.driver.as_text import (
 from isthmus.sim.driver.fitting import Fit
 from isthmus.sim.machine import ModelledMachine
 from isthmus.sim.machine_text import machine_text
-from isthmus.sizes import format_size
 
 
 def named_after(machine: ModelledMachine, path: Path | None, run: Run) -> ModelledMachine:

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from statistics import geometric_mean, median
 from typing import Final
 
-from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped
-from isthmus.report.page import Table
+from isthmus.show.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped
+from isthmus.show.page import Table
 from isthmus.sim.as_text import MODELLED
 from isthmus.sim.paper.grid import ANSWERS, GRID_BANDWIDTHS, REFERENCE, Combination, defaults
 from isthmus.sim.paper.scores import times, times_within

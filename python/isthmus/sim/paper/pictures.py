@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isthmus.report.pictures.drawing import WIDTH, check_pictures, data_of, write_chart
+from isthmus.ground.sizes import format_size, parse_size
+from isthmus.show.pictures.drawing import WIDTH, check_pictures, data_of, write_chart
 from isthmus.sim.paper.evaluation import Evaluation, means
 from isthmus.sim.paper.studies import BANDWIDTHS, FAULT_UNITS, UNITS
-from isthmus.sizes import format_size, parse_size
 
 if TYPE_CHECKING:
     import altair as alt

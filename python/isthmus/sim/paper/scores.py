@@ -7,10 +7,10 @@ from math import floor, log10
 from statistics import fmean
 from typing import Final
 
+from isthmus.ground.sizes import parse_size
 from isthmus.sim.paper.evaluation import TLB_READINGS, Evaluation, means
 from isthmus.sim.paper.studies import BANDWIDTHS, FAULT_UNITS, TLB_PAGES, UNITS, VARIANTS
 from isthmus.sim.paper.targets import TARGETS, Target, Verdict, judge
-from isthmus.sizes import parse_size
 
 BOUND: Final = "bound, if the programmer's copies overlapped perfectly"
 

@@ -4,16 +4,16 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from isthmus.json_text import json_text
-from isthmus.report.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
-from isthmus.report.format import Format
-from isthmus.report.page import Table
+from isthmus.ground.json_text import json_text
+from isthmus.ground.sizes import format_size, parse_size
+from isthmus.show.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
+from isthmus.show.format import Format
+from isthmus.show.page import Table
 from isthmus.sim.as_text import MODELLED, csv_text
 from isthmus.sim.paper.evaluation import Evaluation
 from isthmus.sim.paper.scores import BOUND, Score, times, times_within
 from isthmus.sim.paper.studies import BANDWIDTHS, BASELINES, FAULT_LATENCIES, FAULT_UNITS
 from isthmus.sim.paper.targets import MATCHED_WITHIN, Verdict
-from isthmus.sizes import format_size, parse_size
 
 _BASELINE_KEYS = ("baseline", "at_16", "over_seeds_at_16", "at_32", "over_seeds_at_32")
 _HONESTY = (

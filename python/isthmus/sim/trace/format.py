@@ -10,9 +10,9 @@ checksum (seal.py).
 from typing import TYPE_CHECKING, NamedTuple
 
 from isthmus.errors import UsageError
-from isthmus.extras import packages_for
+from isthmus.ground.extras import packages_for
+from isthmus.ground.suggest import shortened
 from isthmus.sim.trace.seal import UNSEALED
-from isthmus.suggest import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

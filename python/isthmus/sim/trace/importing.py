@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isthmus.errors import UsageError
+from isthmus.ground.sizes import approximate_size
+from isthmus.ground.suggest import one_line
 from isthmus.sim.trace.format import (
     BlockArrays,
     arrays_of_warps,
@@ -18,8 +20,6 @@ from isthmus.sim.trace.program import program_text
 from isthmus.sim.trace.storage import Compression, TraceFile, TraceWriter, whole_trace
 from isthmus.sim.trace.text import text_pieces
 from isthmus.sim.trace.warnings import COUNTS, warnings_of
-from isthmus.sizes import approximate_size
-from isthmus.suggest import one_line
 
 if TYPE_CHECKING:
     from isthmus import _native

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from isthmus.report.fitting import PAGE_WIDTH, wrapped
-from isthmus.sizes import approximate_size
-from isthmus.spelling import counted
-from isthmus.suggest import one_line
+from isthmus.ground.sizes import approximate_size
+from isthmus.ground.spelling import counted
+from isthmus.ground.suggest import one_line
+from isthmus.show.fitting import PAGE_WIDTH, wrapped
 
 if TYPE_CHECKING:
     from isthmus.sim.trace.file import TraceInfo

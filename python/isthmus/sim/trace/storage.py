@@ -14,11 +14,11 @@ from isthmus.errors import UsageError, WriteError
 from isthmus.files.failure import writing
 from isthmus.files.regular import open_regular
 from isthmus.files.whole import WholeFile
-from isthmus.run.record import first_fault
+from isthmus.ground.suggest import one_line
+from isthmus.measure.run.record import first_fault
 from isthmus.sim.trace.format import BlockArrays, batch_of, buffers_of, program_of, require_arrow
 from isthmus.sim.trace.program import native_program
 from isthmus.sim.trace.seal import check_seal, seal
-from isthmus.suggest import one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa

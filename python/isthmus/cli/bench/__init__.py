@@ -1,0 +1,1 @@
+"""`isthmus bench`: its options, what it measures, and what it says meanwhile."""

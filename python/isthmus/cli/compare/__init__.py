@@ -1,0 +1,1 @@
+"""`isthmus compare`, and how verdicts are said."""

@@ -1,0 +1,90 @@
+"""`isthmus compare`."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from isthmus.cli.completing import complete_runs
+from isthmus.cli.failure import worst
+from isthmus.cli.state import DebugOption
+from isthmus.errors import UsageError
+from isthmus.show.format import VerdictFormat
+
+_FEWEST_RUNS = 2
+
+
+def compare(
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="RUN...",
+            autocompletion=complete_runs,
+            help="Two or more runs: files, ids of stored runs, or last. The others are compared "
+            "with the first.",
+        ),
+    ] = None,
+    *,
+    tolerance: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PERCENT",
+            help="A family that changed by at most this is the same.  [default: 3%]",
+        ),
+    ] = None,
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help="Also show unchanged results; JSON and CSV always do.",
+        ),
+    ] = False,
+    output_format: Annotated[
+        VerdictFormat, typer.Option("--format", help="The output's format.")
+    ] = VerdictFormat.TEXT,
+    debug: DebugOption = False,
+) -> None:
+    """
+    Compare runs of `isthmus bench`, family by family.
+
+    Results that measure the same part of the machine are a family, and are judged together. With
+    `isthmus bench --repeat 5`, a family is slower if it changed by more than the tolerance and the
+    drift between processes: at most 1 % of comparisons of unchanged programs call any family
+    slower. Without repeats, it is slower beyond all drift that unchanged runs have ever shown, and
+    between the usual drift and that nobody can tell. A result is lost if it was measured before,
+    was asked for and isn't there now; most of a family out of time is "can't tell". The verdict
+    stands first, with what would tell. Runs of different machines can be compared: their
+    differences are listed. Emulated runs are compared with emulated ones only.
+
+    Exit codes: 0 same or faster, 1 error, 2 usage, 3 a family is slower or a result is lost, 5
+    can't tell.
+    """
+    del debug  # its callback has stored it
+    from isthmus.cli.compare.tolerance import parse_tolerance
+    from isthmus.cli.compare.verdicts import code_of
+    from isthmus.cli.stdout import print_data
+    from isthmus.cli.terminal import columns_of
+    from isthmus.measure.compare.comparison import TOLERANCE
+    from isthmus.measure.compare.comparison import compare as compare_runs
+    from isthmus.measure.run.reading import read_run
+    from isthmus.show.answers import comparison_data as data
+    from isthmus.show.answers.comparison import comparison_text
+
+    if len(runs or ()) < _FEWEST_RUNS:
+        raise UsageError(
+            "a comparison needs two runs or more",
+            hint="isthmus compare before.json after.json",
+        )
+    part = parse_tolerance(tolerance, TOLERANCE)
+    first, *others = every_run = [read_run(name) for name in runs or ()]
+    found = [compare_runs(first, other, part) for other in others]
+    texts = {
+        VerdictFormat.TEXT: lambda: comparison_text(
+            every_run, found, every=every, width=columns_of(sys.stdout)
+        ),
+        VerdictFormat.JSON: lambda: data.comparison_json(every_run, found),
+        VerdictFormat.CSV: lambda: data.comparison_csv(every_run, found),
+        VerdictFormat.JUNIT: lambda: data.comparison_junit(every_run, found),
+    }
+    print_data(texts[output_format]())
+    raise typer.Exit(worst(map(code_of, found)))

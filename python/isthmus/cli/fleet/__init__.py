@@ -1,0 +1,1 @@
+"""`isthmus fleet`: a module a command."""

@@ -1,0 +1,210 @@
+"""`isthmus fleet bench`."""
+
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isthmus.cli.completing import complete_suites
+from isthmus.cli.failure import ExitCode
+from isthmus.cli.fleet.places import (
+    HostsOption,
+    PythonOption,
+    SchedulerOption,
+    WorkersOption,
+    place_of,
+)
+from isthmus.cli.state import DebugOption
+from isthmus.cli.stderr import say, say_lines
+from isthmus.cli.stdout import print_data
+from isthmus.cli.terminal import columns_of
+from isthmus.errors import UsageError
+from isthmus.ground.spelling import counted
+from isthmus.show.format import RunFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isthmus.fleet.collecting import Collected
+    from isthmus.fleet.task import Task
+    from isthmus.measure.expected.values import GpuValues
+
+
+ExpectOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE|GPU",
+        help="Bad is also what is below these values: a file of `isthmus runs expect`, or a GPU "
+        "that has expected values, such as H100.",
+    ),
+]
+
+
+def bench(
+    suites: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="SUITE...",
+            autocompletion=complete_suites,
+            help="As for isthmus bench.  [default: all]",
+        ),
+    ] = None,
+    *,
+    tests: Annotated[
+        list[str] | None,
+        typer.Option("-t", "--test", metavar="NAMES", help="As for isthmus bench."),
+    ] = None,
+    sizes: Annotated[
+        str | None, typer.Option(metavar="SIZES", help="As for isthmus bench.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick/--whole", help="Quick runs, or whole ones.")
+    ] = True,
+    budget: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", min=0.1, max=86_400, help="As for isthmus bench."),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            "-d",
+            "--device",
+            metavar="DEVICE",
+            help="Of each node, as for isthmus bench.  [default: each of its GPUs]",
+        ),
+    ] = None,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+    hosts: HostsOption = None,
+    python: PythonOption = None,
+    repeat: Annotated[
+        int, typer.Option(metavar="N", min=1, max=1000, help="Runs of each GPU.")
+    ] = 3,
+    stagger: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0, help="Each node begins so long after the one before it."
+        ),
+    ] = 0.0,
+    all_at_once: Annotated[
+        bool,
+        typer.Option(
+            "--all-at-once",
+            help="Then measure all GPUs of a node at the same time: what each loses is judged.",
+        ),
+    ] = False,
+    expect: ExpectOption = None,
+    timeout: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", min=1, max=86_400, help="Of each run."),
+    ] = 300.0,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FOLDER",
+            help="Where the runs go.  [default: a new folder beside the kept runs]",
+        ),
+    ] = None,
+    debug: DebugOption = False,
+) -> None:
+    """
+    Measure many machines, and check them.
+
+    On each node a process of its own measures each GPU, one after the other. Runs go to a folder as
+    they come; a node that fails, hangs or dies leaves a note there and doesn't stop the others. At
+    the end comes what `isthmus fleet check FOLDER` prints. Nodes are workers on this machine, hosts
+    that SSH reaches, or all workers of a scheduler. Needs isthmus[scale].
+
+    Exit codes: 0 ok, 1 nothing was measured, 2 usage, 3 a GPU or node is dead, wrong or slow.
+    """
+    del debug  # its callback has stored it
+    from isthmus.cli.bench.asked import sizes_of, tests_of, values_of
+    from isthmus.fleet.collecting import Collector, Wish
+    from isthmus.measure.query.asking import check_queries
+    from isthmus.measure.query.store import Arriving, Store
+
+    own = values_of(expect)
+    place = place_of(workers, scheduler, hosts, python, usual_workers=1)
+    check_queries()
+    # What no node could carry out is refused here.
+    tests_of(tests or (), (), suites or (), RunFormat.TEXT, listed=False)
+    sizes_of(sizes, None, RunFormat.TEXT)
+    asked_for = os.environ.get("ISTHMUS_DRIVER", "")
+    if scheduler is None and hosts is None and asked_for.startswith("emulated"):
+        device = device or asked_for
+    task = _task(suites, tests, sizes, quick=quick, budget=budget, device=device)
+    task = task.model_copy(update={"at_once": all_at_once, "timeout_s": timeout})
+    wish = Wish(task=task, repeats=repeat, stagger_s=stagger)
+    folder = output or _new_folder()
+    store = Store(folder)
+    arriving = Arriving(store)
+    with place.nodes() as (nodes, missing):
+        say(f"measuring {counted(len(nodes.names()), 'node')} into {folder}")
+        collector = Collector(
+            nodes=nodes, folder=folder, wish=wish, say=say_lines, kept=arriving.add
+        )
+        for node, why in missing.items():
+            collector.missing(node, why)
+        collected = collector.collect()
+    arriving.flush()
+    for complaint in store.complaints:
+        say_lines(f"store: {complaint}")
+    without = counted(collected.attempts, "attempt")
+    rest = f"{without} left no run" if collected.attempts else "every node produced a run"
+    say(f"{counted(collected.runs, 'run')} in {folder}; {rest}")
+    raise typer.Exit(_verdict(folder, collected, own))
+
+
+def _task(
+    suites: "Sequence[str] | None",
+    tests: "Sequence[str] | None",
+    sizes: str | None,
+    *,
+    quick: bool,
+    budget: float | None,
+    device: str | None,
+) -> "Task":
+    from pydantic import ValidationError
+
+    from isthmus.fleet.task import Task
+    from isthmus.measure.run.record import first_fault
+
+    try:
+        return Task(
+            suites=list(suites or ()),
+            tests=list(tests or ()),
+            sizes=sizes,
+            quick=quick,
+            budget_s=budget,
+            devices=[device] if device else [],
+            timeout_s=1.0,
+        )
+    except ValidationError as cause:
+        raise UsageError(
+            f"this can't be sent to a node: {first_fault(cause)}", hint="see isthmus bench --list"
+        ) from None
+
+
+def _new_folder() -> Path:
+    from isthmus.measure.run.store import place_of_runs
+
+    return place_of_runs().parent / "fleets" / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+
+
+def _verdict(folder: Path, collected: "Collected", own: "GpuValues | None") -> ExitCode:
+    """Check the folder, and print the verdict."""
+    from isthmus.fleet.check import check_fleet
+    from isthmus.fleet.measured import read_fleet
+    from isthmus.measure.run.folder import files_of
+    from isthmus.show.answers.fleet import fleet_text
+
+    health = check_fleet(read_fleet(files_of(folder), own))
+    print_data(fleet_text(health, width=columns_of(sys.stdout)))
+    if not collected.runs:
+        return ExitCode.ERROR
+    return ExitCode.BELOW_THRESHOLD if health.bad else ExitCode.OK

@@ -1,0 +1,1 @@
+"""`isthmus profile`, and profiles that other commands have measured."""

@@ -1,0 +1,249 @@
+"""`isthmus reproduce partial-page-migration`: the simulator's part."""
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from isthmus.cli.failure import Stopped
+from isthmus.cli.sim.sweep import JobsOption, Runners, here
+from isthmus.cli.state import DebugOption
+from isthmus.cli.stderr import say, say_lines
+from isthmus.cli.stdout import print_data
+from isthmus.cli.terminal import columns_of
+from isthmus.errors import Error, UsageError
+from isthmus.ground.spelling import counted
+from isthmus.show.format import Format
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from isthmus.sim.paper.evaluation import Evaluation
+    from isthmus.sim.paper.grid_summary import Found
+    from isthmus.sim.paper.scores import Score
+    from isthmus.sim.points import SweepPoint
+    from isthmus.sim.store import Row
+
+NAME = "partial-page-migration"
+ABOUT = "the evaluation of Zhang 2019, by the simulator (modelled; it takes one to three minutes)"
+
+_FolderOption = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        help="Write there: the table as .txt, .json and .csv, every run as .parquet, and pictures.",
+    ),
+]
+_PicturesOption = Annotated[
+    bool,
+    typer.Option(help="Draw pictures (SVG, PNG, HTML) in --output; needs isthmus[report]."),
+]
+_GridOption = Annotated[
+    bool,
+    typer.Option(
+        "--grid",
+        help="Also run every combination of the answers to the paper's open questions, and "
+        "summarise them; all are in grid.csv. These are about 7,700 runs: the command first says "
+        "how long they will take. After Ctrl-C the same command continues.",
+    ),
+]
+_SeedsOption = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        min=1,
+        max=100,
+        help="Run all of it with N inputs, and show the spread of each mean: a quarter of the "
+        "time more for each.",
+    ),
+]
+_FormatOption = Annotated[Format, typer.Option("--format", help="The output's format.")]
+
+
+def partial_page_migration(
+    *,
+    output: _FolderOption = None,
+    pictures: _PicturesOption = True,
+    grid: _GridOption = False,
+    seeds: _SeedsOption = 1,
+    jobs: JobsOption = None,
+    output_format: _FormatOption = Format.TEXT,
+    debug: DebugOption = False,
+) -> None:
+    """
+    Repeat the evaluation of Zhang 2019 ("the paper": docs/simulate.md), with a verdict for each
+    target.
+
+    Figures 4, 5 and 6, the TLB's miss rates, ranges on a page; and, beyond the paper, the best unit
+    size for each fault latency. The options were fixed beforehand; --grid shows all.
+
+    Exit codes: 0 ok (whatever the verdicts), 1 error, 2 usage, 130 interrupted by Ctrl-C.
+    """
+    del debug  # its callback has stored it
+    _check(output, pictures=pictures, grid=grid)
+    from isthmus.sim.paper.grid_summary import summary_text
+    from isthmus.sim.paper.scores_text import scores_text
+
+    found = evaluate(output / "runs.parquet" if output else None, jobs, seeds)
+    if output is not None:
+        texts = {
+            f"targets{suffix}": scores_text(found.scores, found.evaluation, wanted)
+            for suffix, wanted in _SUFFIXES.items()
+        }
+        _write(output, texts, found.evaluation if pictures else None)
+    width = columns_of(sys.stdout)
+    printed = scores_text(found.scores, found.evaluation, output_format, width=width)
+    if output is not None and grid:
+        combinations = run_grid(output, lambda: here(jobs), found.seconds_per_run)
+        if output_format is Format.TEXT:
+            printed += f"\n{summary_text(combinations, width=width)}"
+    print_data(printed)
+
+
+class Evaluated(NamedTuple):
+    """
+    The evaluation, run again.
+
+    Attributes:
+        seconds_per_run: Mean over the runs made now; None if there was none.
+    """
+
+    scores: "list[Score]"
+    evaluation: "Evaluation"
+    seconds_per_run: float | None
+
+
+def evaluate(file: Path | None, jobs: int | None, num_seeds: int = 1) -> Evaluated:
+    """
+    Run the paper's evaluation, and keep finished runs in `file`, if any; raises Stopped after
+    Ctrl-C. Without `jobs` there is one for each core.
+    """
+    from isthmus.sim.paper.evaluation import Evaluation
+    from isthmus.sim.paper.scores import score_all
+    from isthmus.sim.paper.studies import evaluation
+
+    runs = evaluation(_programs(), num_seeds)
+    points = list({run.point.key: run.point for run in runs}.values())
+    # No estimate: on two cores, idle or shared with others, these took 30 to 150 s.
+    say(f"reproducing {NAME}: {counted(len(points), 'simulation')}")
+    finished = _run(points, file, lambda: here(jobs))
+    found = Evaluation(runs, finished.rows)
+    return Evaluated(list(score_all(found)), found, finished.seconds_per_run)
+
+
+_SUFFIXES = {".txt": Format.TEXT, ".json": Format.JSON, ".csv": Format.CSV}
+
+
+def _programs() -> list[str]:
+    """List the paper's programs, and warn about those that don't exist here."""
+    from isthmus.sim.paper.studies import PROGRAMS
+    from isthmus.sim.running import workload_names
+
+    known = workload_names()
+    absent = [program for program in PROGRAMS if program not in known]
+    if absent:
+        say(f"warning: averages are without {', '.join(absent)}: there are no such workloads")
+    return [program for program in PROGRAMS if program in known]
+
+
+def _check(output: Path | None, *, pictures: bool, grid: bool) -> None:
+    if output is None:
+        if grid:
+            raise UsageError("--grid needs a place for its files", hint="-o FOLDER")
+        return
+    from isthmus.files.folder import make_folder
+    from isthmus.show.pictures.drawing import check_pictures
+    from isthmus.sim.store import check_pyarrow
+
+    check_pyarrow()
+    if pictures:
+        check_pictures()
+    make_folder(output, option="--output")
+
+
+class _Finished(NamedTuple):
+    """
+    Completed runs.
+
+    Attributes:
+        rows: Point's key -> row.
+        seconds_per_run: Mean over the runs made now; None if there was none.
+    """
+
+    rows: "dict[str, Row]"
+    seconds_per_run: float | None
+
+
+def _run(
+    points: "Sequence[SweepPoint]",
+    file: Path | None,
+    runners: Runners,
+    seconds_per_run: float | None = None,
+) -> _Finished:
+    """Run points, except those that are in the file already."""
+    from isthmus.cli.interrupt import stop_on_interrupt
+    from isthmus.cli.sim.progress import sweep_progress
+    from isthmus.sim.store import MemoryStore, SweepStore
+    from isthmus.sim.sweep import run_sweep
+
+    keys = [point.key for point in points]
+    store = SweepStore(file, "the paper's evaluation", keys) if file else MemoryStore()
+    begun = time.monotonic()
+    if seconds_per_run is not None:
+        num_to_run = sum(key not in store for key in keys)
+        say(f"{counted(num_to_run, 'run')}: about {num_to_run * seconds_per_run / 60:.0f} minutes")
+    with (
+        stop_on_interrupt(say) as should_stop,
+        runners() as runner,
+        store,
+        sweep_progress() as observer,
+    ):
+        outcome = run_sweep(
+            points, store, runner=runner, observer=observer, should_stop=should_stop
+        )
+    seconds = time.monotonic() - begun
+    num_run = outcome.num_finished - outcome.num_reused
+    say(f"{counted(num_run, 'run')} in {seconds:.1f} s, {outcome.num_reused} existed already")
+    if outcome.num_finished < outcome.num_points:
+        say(
+            f"{outcome.num_finished} of {counted(outcome.num_points, 'run')} finished"
+            + (f" and in {file}: the same command continues" if file else "")
+        )
+        raise Stopped
+    failed = [row for point in points if (row := store.row(point.key))["error"] is not None]
+    if failed:
+        raise Error(f"{counted(len(failed), 'run')} failed; the first: {failed[0]['error']}")
+    rows = {point.key: store.row(point.key) for point in points}
+    return _Finished(rows, seconds / num_run if num_run else None)
+
+
+def _write(output: Path, texts: "dict[str, str]", drawn: "Evaluation | None") -> None:
+    from isthmus.files.whole import write_whole
+    from isthmus.sim.paper.pictures import draw_all
+
+    for name, text in texts.items():
+        say_lines(f"written: {write_whole(output / name, text, follow_link=False)}")
+    if drawn is not None:
+        files = draw_all(drawn, output)
+        say(f"written: {counted(len(files), 'picture')} in {output}")
+
+
+def run_grid(output: Path, runners: Runners, seconds_per_run: float | None = None) -> "Found":
+    """
+    Run every combination, and write them and their summary to files of a folder that exists; raises
+    Stopped after Ctrl-C.
+    """
+    from isthmus.files.whole import write_whole
+    from isthmus.sim.paper.grid import combinations, grid_csv, grid_points
+    from isthmus.sim.paper.grid_summary import summary_text
+
+    points = grid_points()
+    finished = _run(points, output / "grid.parquet", runners, seconds_per_run)
+    found = combinations(points, finished.rows)
+    for name, text in {"grid.csv": grid_csv(found), "grid.txt": summary_text(found)}.items():
+        say_lines(f"written: {write_whole(output / name, text, follow_link=False)}")
+    return found

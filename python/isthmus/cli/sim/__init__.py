@@ -1,0 +1,1 @@
+"""`isthmus sim`: a module a command."""

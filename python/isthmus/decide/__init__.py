@@ -1,0 +1,1 @@
+"""Decides: the figures with which copies are planned, and advice from them."""

@@ -1,0 +1,1 @@
+"""What every room stands on: sizes, spelling, texts, locks. It knows `isthmus.errors` alone."""

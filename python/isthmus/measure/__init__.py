@@ -1,0 +1,1 @@
+"""Measures this machine, keeps what was measured, and judges it."""

@@ -1,0 +1,128 @@
+"""Lays out what will be measured, and refuses what doesn't fit, before anything runs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from isthmus.errors import UsageError
+from isthmus.ground.sizes import approximate_size, format_size
+from isthmus.measure.bench.buffers import BufferKinds
+from isthmus.measure.bench.demand import Demand, Limits, largest_emulated_bytes
+from isthmus.measure.bench.metrics import Metric
+from isthmus.measure.bench.tests.bench_test import PLAIN, BenchTest, Suite, Variation
+from isthmus.measure.bench.tests.copies import SWEEP
+from isthmus.measure.bench.tests.windows import LARGEST_BYTES
+
+_MIB = 1 << 20
+# More memory than any machine has.
+_AMPLE = 1 << 60
+
+
+@dataclass(frozen=True)
+class Point:
+    """One test at one size, in one variation."""
+
+    test: BenchTest
+    size_bytes: int
+    variation: Variation = PLAIN
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Its metrics, in order."""
+        return self.test.metrics_in(self.variation)
+
+    @property
+    def buffers(self) -> BufferKinds | None:
+        """The buffers it needs; None if it brings its own."""
+        return self.test.buffers(self.variation)
+
+    @property
+    def label(self) -> str:
+        """A readable name: "window_write 4 KiB, cold"."""
+        words = [f"{self.test.name} {format_size(self.size_bytes)}", self.variation.words]
+        return ", ".join(filter(None, words))
+
+    @property
+    def weight(self) -> float:
+        """Its share of the budget, relative to a copy of no bytes."""
+        return self.test.weight(self.size_bytes, self.variation)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The points in order, and what to tell the user about them."""
+
+    points: tuple[Point, ...]
+    notes: tuple[str, ...] = ()
+
+
+def plan_points(tests: Sequence[BenchTest], demand: Demand) -> Plan:
+    """Pair tests with sizes and circumstances."""
+    limits = demand.limits
+    _check_fit(SWEEP[:1] if demand.sizes is None else demand.sizes, limits)
+    wanted = [Point(test, *point) for test in tests for point in test.points(demand)]
+    points = tuple(p for p in wanted if limits.hold(p.test.footprint(p.size_bytes, p.variation)))
+    notes = _left_out_notes(tests, points, demand)
+    if points:
+        return Plan(points=points, notes=notes)
+    if demand.sizes is not None and all(test.suite == Suite.WINDOWS for test in tests):
+        raise UsageError(
+            f"size {format_size(demand.sizes[0])} is larger than the largest size of window tests",
+            hint=f"the largest is {format_size(LARGEST_BYTES).replace(' ', '')}",
+        )
+    names = ", ".join(test.name for test in tests)
+    if not wanted and any(test.points(replace(demand, managed=True)) for test in tests):
+        raise UsageError(
+            f"{names} can't be measured without --managed",
+            hint="migrations delay all other work on the device meanwhile: add --managed",
+        )
+    raise UsageError(
+        f"nothing of {names} can be measured: {limits.words}",
+        hint="other sizes, or more memory (--max-bytes), or another test: isthmus bench --list",
+    )
+
+
+def _check_fit(sizes: Sequence[int], limits: Limits) -> None:
+    too_large = [size for size in sizes if size > limits.largest_bytes]
+    if not too_large:
+        return
+    largest_bytes = limits.largest_bytes
+    valid = largest_bytes // _MIB * _MIB or largest_bytes
+    raise UsageError(
+        f"size {format_size(too_large[0])} is larger than the free {limits.tightest} memory "
+        f"({approximate_size(largest_bytes)} can be used)",
+        hint=f"the largest size that fits is {format_size(valid).replace(' ', '')}",
+    )
+
+
+def _left_out_notes(
+    tests: Sequence[BenchTest], points: Sequence[Point], demand: Demand
+) -> tuple[str, ...]:
+    if demand.sizes is None:
+        return _clipped_notes(tests, points, demand)
+    if demand.sizes[-1] <= LARGEST_BYTES or all(test.suite != Suite.WINDOWS for test in tests):
+        return ()
+    return (f"windows are measured up to {format_size(LARGEST_BYTES)}, not at larger sizes",)
+
+
+def _clipped_notes(
+    tests: Sequence[BenchTest], points: Sequence[Point], demand: Demand
+) -> tuple[str, ...]:
+    """Say at which size memory ends the sweep; tests and quick runs may end earlier."""
+    sweeping = [test for test in tests if test.suite == Suite.BANDWIDTH]
+    limits = demand.limits
+    ample = replace(demand, limits=replace(limits, device_bytes=_AMPLE, host_bytes=_AMPLE))
+    emulated = (_emulated_note(demand),) if demand.emulated and sweeping else ()
+    wanted_bytes = max((size for test in sweeping for size, _ in test.points(ample)), default=0)
+    last_bytes = max((p.size_bytes for p in points if p.test in sweeping), default=wanted_bytes)
+    if last_bytes >= (largest_emulated_bytes(quick=demand.quick) if emulated else wanted_bytes):
+        return emulated
+    ends = f"the sweep ends at {format_size(last_bytes)} instead of {format_size(wanted_bytes)}"
+    return (f"{ends}: of the {limits.tightest} memory only {limits.words}",)
+
+
+def _emulated_note(demand: Demand) -> str:
+    largest = format_size(largest_emulated_bytes(quick=demand.quick))
+    return (
+        f"sizes on an emulated device end at {largest}, of windows at 1 MiB, and every "
+        f"{'fourth' if demand.quick else 'second'} is measured; --sizes chooses others"
+    )

@@ -1,0 +1,1 @@
+"""Moves data between host and GPU: arrays, copies, windows, pinned and paged memory, files."""

@@ -1,0 +1,67 @@
+"""Arrays in a GPU's memory without another library: `isthmus.device_empty`."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, SupportsIndex
+
+from isthmus.move.arrays.device_array import DeviceArray
+from isthmus.move.arrays.ordinals import ordinal_of
+from isthmus.move.arrays.shapes import dtype_of, lengths_of, require_addressable
+from isthmus.move.transfer.packing import numpy_module
+from isthmus.move.windows.opening import default_windows
+
+if TYPE_CHECKING:
+    from isthmus.move.arrays.accepted import DeviceLike, ItemType
+
+
+def device_empty(
+    shape: SupportsIndex | Sequence[SupportsIndex],
+    dtype: "ItemType" = float,
+    device: "DeviceLike" = 0,
+) -> DeviceArray:
+    """
+    Make an array of undefined contents in a GPU's memory, in C order.
+
+    No library but NumPy is needed. PyTorch, CuPy, JAX and Numba take the array without a copy, by
+    DLPack or `__cuda_array_interface__`. Complete on return. The memory is freed when nothing uses
+    the array any more, after all work that the device was given before.
+
+    Args:
+        shape: Items along each dimension, or the number of items.
+        dtype: Any type of NumPy, ml_dtypes or PyTorch but Python objects, or its name: "bfloat16",
+            "float8_e4m3fn".
+        device: The GPU's ordinal, "cuda:ORDINAL", or a device of PyTorch, CuPy or JAX.
+
+    Returns:
+        A `DeviceArray`. `isthmus.copy` fills it: `isthmus.copy(array, numbers)`.
+
+    Raises:
+        Unavailable: There is no NumPy, no driver or no GPU; the message names the emulated device.
+            Or NumPy has the type only with ml_dtypes, which isn't installed.
+        OutOfDeviceMemory: The GPU hasn't that much free memory.
+        UsageError: The shape, type or device is invalid.
+    """
+    kind = dtype_of(numpy_module(), dtype)
+    lengths = lengths_of(shape)
+    require_addressable(lengths, kind.itemsize)
+    windows = default_windows()
+    ordinal = ordinal_of(device, windows.driver)
+    context = windows.pending_work.context(ordinal)
+    return DeviceArray(context, lengths, kind, ordinal)
+
+
+def device_name(device: "DeviceLike" = 0) -> str:
+    """
+    Name a GPU, as its driver does: "NVIDIA H200".
+
+    Args:
+        device: As for `device_empty`.
+
+    Returns:
+        The name. The emulated device's contains "Emulated".
+
+    Raises:
+        Unavailable: There is no driver or no GPU; the message names the emulated device.
+        UsageError: There is no such GPU.
+    """
+    driver = default_windows().driver
+    return driver.device(ordinal_of(device, driver)).name

@@ -1,0 +1,263 @@
+"""Advice as text: the answer in words, the ways in their order, and their break-evens."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from isthmus.decide.advice.answer import Advice
+from isthmus.decide.advice.question import Buffer, Question
+from isthmus.decide.advice.sentence import question_text, size_text, time_text
+from isthmus.decide.advice.turns import Range, Turn
+from isthmus.decide.advice.ways import Way
+from isthmus.decide.profile.model import Profile
+from isthmus.ground.life import LIVES_NOTE, Life
+from isthmus.ground.sizes import approximate_size, format_size
+from isthmus.ground.spelling import counted
+from isthmus.show.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
+from isthmus.show.heading import WHOSE_TIME
+from isthmus.show.page import Table
+
+_EMULATED = f"EMULATED, and says nothing about a GPU: {WHOSE_TIME}; these change with its load"
+_INDENT = " " * 10
+_BOYER = (
+    "On a GTX 280 (M. Boyer, University of Virginia), cudaMallocHost paid from 16 MB on if "
+    "the same bytes went up and down, and at no size if only a result came down."
+)
+_CLASSIC = (
+    "At which sizes does it pay to leave malloc and cudaMemcpy? The buffer is allocated and freed "
+    "once"
+)
+EXTRAPOLATED = (
+    "* extrapolated: beyond the sizes that were measured; whether the host and the GPU have so "
+    "much memory isn't looked at"
+)
+_BUFFERS = {
+    Buffer.NEW: "the buffer is allocated and freed once",
+    Buffer.PAGEABLE: "the buffer exists, pageable",
+    Buffer.PINNED: "the buffer exists, pinned",
+}
+
+
+def advice_as_text(advice: Advice, machine: str, *, width: int = PAGE_WIDTH) -> str:
+    """Write an answer."""
+    question = advice.question
+    head = [*profile_head(advice.profile, machine), f"question  {_question(question)}"]
+    refused = [f"not possible: {name}: {why}" for name, why in advice.refused]
+    blocks = [
+        wrapped_lines(head, width, indent=_INDENT),
+        wrapped(advice.sentence, width),
+        table_lines(_ways_table(advice), width),
+        table_lines(_pays_table(advice), width) if advice.pays else [],
+        wrapped_lines(
+            [*_fastest_lines(advice), *_marks(advice.ways), *refused, *_lives(advice)],
+            width,
+            indent="  ",
+        ),
+    ]
+    return blocks_text(blocks)
+
+
+def classic_as_text(both: Advice, reduced: Advice, machine: str, *, width: int = PAGE_WIDTH) -> str:
+    """Write the answers to the two classic questions."""
+    often = "once" if both.question.uses == 1 else f"{both.question.uses} times"
+    first, last = (format_size(size) for size in both.sizes)
+    head = [
+        *profile_head(both.profile, machine),
+        f"question  {_CLASSIC}, and used {often}.",
+    ]
+    pairs = [(one, two) for one in both.pays for two in reduced.pays if one.name == two.name]
+    tables = [
+        Table(
+            title=f"Sizes at which each is faster than malloc, cudaMemcpy, {life} "
+            f"({first} to {last})",
+            heads=("way", "the same bytes up and down", "everything up, 4 B down"),
+            rows=tuple(
+                (
+                    pair[0].name.value,
+                    *(_sizes_text(one.of(life), both) for one in pair),
+                )
+                for pair in pairs
+            ),
+            num_text_columns=3,
+        )
+        for life in Life
+    ]
+    notes = [
+        LIVES_NOTE,
+        "In parentheses: where the spreads of both meet, so that either may be faster.",
+        _BOYER,
+        "`isthmus advise SIZE` answers for one size.",
+    ]
+    return blocks_text(
+        [
+            wrapped_lines(head, width, indent=_INDENT),
+            *(table_lines(table, width) for table in tables),
+            wrapped_lines(notes, width, indent="  "),
+        ]
+    )
+
+
+def range_as_text(first: Advice, last: Advice, machine: str, *, width: int = PAGE_WIDTH) -> str:
+    """
+    Write which way is the fastest at which sizes, from the first answer's to that of the last,
+    which has break-evens in the range.
+    """
+    ends = f"{format_size(last.sizes[0])} to {format_size(last.sizes[1])}"
+    head = [
+        *profile_head(last.profile, machine),
+        f"question  {ends}: {_question(last.question, sized=False)}",
+    ]
+    named = {one.question.size_bytes: one for one in (first, last)}
+    answers = [f"{format_size(size)}: {one.sentence}" for size, one in named.items()]
+    refused = [f"not possible: {name}: {why}" for name, why in last.refused]
+    return blocks_text(
+        [
+            wrapped_lines(head, width, indent=_INDENT),
+            table_lines(_fastest_table(first, last), width),
+            table_lines(_pays_table(last), width) if last.pays else [],
+            *(wrapped(answer, width) for answer in answers),
+            wrapped_lines(
+                [*_marks([*first.ways, *last.ways]), *refused, *_lives(last)], width, indent="  "
+            ),
+        ]
+    )
+
+
+def _fastest_table(first: Advice, last: Advice) -> Table:
+    turns = last.fastest
+    names = [turns[0].before if turns else first.best.name, *(turn.after for turn in turns)]
+    starts = [format_size(last.sizes[0]), *(approximate_size(turn.at) for turn in turns)]
+    between = ["", *(_between(turn, approximate_size).strip(" ()") for turn in turns)]
+    return Table(
+        title="The fastest way",
+        heads=("way", "from", "tied with the previous way"),
+        rows=tuple(zip((name.value for name in names), starts, between, strict=True)),
+    )
+
+
+def profile_head(profile: Profile, machine: str) -> list[str]:
+    """Say on which machine the costs were measured, and whether they are modelled."""
+    facts, when = profile.machine, profile.measurement.finished_at
+    return [
+        *([_EMULATED] if facts.emulated else []),
+        f"machine   {facts.gpu_name}, {facts.link}, {counted(round(facts.num_cores), 'core')}",
+        f"profile   {machine}, measured {when:%Y-%m-%d}",
+    ]
+
+
+def _question(question: Question, *, sized: bool = True) -> str:
+    text = question_text(question)
+    if not sized:
+        text = text.removeprefix(f"{size_text(question.size_bytes)} ")
+    wanted = [text, _BUFFERS[question.buffer]]
+    if question.cores is not None:
+        wanted.append(f"copies may use {question.cores:g} cores")
+    if question.asynchronous:
+        wanted.append("the program goes on while copies run")
+    return "; ".join(wanted)
+
+
+def _ways_table(advice: Advice) -> Table:
+    return Table(
+        title="Ways, the fastest first",
+        heads=(
+            *("way", "path", "prepare", "copies", "release", "total", "spread", "times the best"),
+            *([Life.FIRST_TIME.value] if advice.first_time else []),
+        ),
+        rows=tuple(_way_row(way, advice) for way in advice.ways),
+        num_text_columns=2,
+    )
+
+
+def _way_row(way: Way, advice: Advice) -> tuple[str, ...]:
+    first = {one.name: time_text(one.cost.seconds) for one in advice.first_time}
+    paths = dict.fromkeys(path.value for path in way.paths.values())
+    parts = (way.prepare, way.copies, way.release, way.cost)
+    return (
+        way.name.value,
+        ", ".join(paths),
+        *(time_text(part.seconds) if part.seconds else "-" for part in parts[:3]),
+        f"{time_text(way.cost.seconds)}{'*' if way.extrapolated else ''}",
+        f"{time_text(way.cost.low)} - {time_text(way.cost.high)}",
+        f"{way.cost.seconds / advice.best.cost.seconds:.2f}",
+        *([first.get(way.name, "-")] if first else []),
+    )
+
+
+def _pays_table(advice: Advice) -> Table:
+    size, uses = size_text(advice.question.size_bytes), counted(advice.question.uses, "use")
+    is_new = bool(advice.first_time)
+    return Table(
+        title=f'When each takes less time than "{advice.plain}"',
+        heads=(
+            *("way", f"sizes, at {uses}", f"uses, at {size}"),
+            *([f"sizes, {Life.FIRST_TIME}"] if is_new else []),
+        ),
+        rows=tuple(
+            (
+                *(one.name.value, _sizes_text(one.sizes, advice), _uses_text(one.uses)),
+                *([_sizes_text(one.first_time, advice)] if is_new else []),
+            )
+            for one in advice.pays
+        ),
+        num_text_columns=3 + is_new,
+    )
+
+
+def _fastest_lines(advice: Advice) -> list[str]:
+    """Say which way is the fastest between which sizes."""
+    turns = advice.fastest
+    if not turns:
+        return []
+    parts = [f'"{turns[0].before}" below {approximate_size(turns[0].at)}']
+    parts += [f'"{turn.after}" from {approximate_size(turn.at)}' for turn in turns]
+    return [f"fastest: {', '.join(parts)}"]
+
+
+def _lives(advice: Advice) -> list[str]:
+    """Say which question each number answers."""
+    return [f"all is steady, unless it says first time; {LIVES_NOTE}"] if advice.first_time else []
+
+
+def _marks(ways: Iterable[Way]) -> list[str]:
+    return [EXTRAPOLATED] if any(way.extrapolated for way in ways) else []
+
+
+def _sizes_text(ranges: Sequence[Range] | None, asked: Advice) -> str:
+    if ranges is None:
+        return "-"
+    if not ranges:
+        return f"not up to {size_text(asked.sizes[1])}"
+    return _ranges_text(ranges, approximate_size, "always")
+
+
+def _uses_text(ranges: Sequence[Range]) -> str:
+    return _ranges_text(ranges, str, "the first use") if ranges else "never"
+
+
+def _ranges_text(ranges: Sequence[Range], text: Callable[[int], str], everywhere: str) -> str:
+    """Write ranges: "26 KiB to 1.8 MiB, from 47 MiB (45 MiB to 50 MiB)"."""
+    parts = []
+    for one in ranges:
+        if one.first is None:
+            parts.append(everywhere if one.last is None else f"up to {_turn_text(one.last, text)}")
+        elif one.last is None:
+            parts.append(f"from {_turn_text(one.first, text)}")
+        else:
+            parts.append(f"{_turn_text(one.first, text)} to {_turn_text(one.last, text)}")
+    return ", ".join(parts)
+
+
+def _turn_text(turn: Turn, text: Callable[[int], str]) -> str:
+    return f"{text(turn.at)}{_between(turn, text)}"
+
+
+def _between(turn: Turn, text: Callable[[int], str]) -> str:
+    """Write where the spreads meet, unless that is the turn itself; an open end is left out."""
+    low, high = (None if end is None else text(end) for end in (turn.low, turn.high))
+    at = text(turn.at)
+    if (low or at) == (high or at) == at and turn.low is not None and turn.high is not None:
+        return ""
+    if low is None and high is None:
+        return " (spreads meet everywhere)"
+    if low is None:
+        return f" (up to {high})"
+    return f" (from {low})" if high is None else f" ({low} to {high})"

@@ -1,0 +1,87 @@
+"""What limits copies on a machine, each with its number."""
+
+from isthmus.ground.sizes import approximate_size, format_size
+from isthmus.ground.spelling import listed
+from isthmus.measure.expected.values import link_values
+from isthmus.measure.run.model import Result, Run
+from isthmus.measure.run.naming import Kind, directed_name
+from isthmus.show.document.lookup import bandwidths, best, passed
+from isthmus.show.quantities import readable
+
+# Differences of a few percent come from packets' headers, and from the machine.
+_NEARLY = 0.8
+_SMALL_BYTES = frozenset({4, 256, 4096})
+
+
+def limits_of(run: Run) -> tuple[str, ...]:
+    """Say what limits large copies from pinned and from pageable memory, and small ones."""
+    lines = (_link(run), _staging(run), _start(run), _smallest(run))
+    return tuple(line for line in lines if line)
+
+
+def _link(run: Run) -> str:
+    copy = best(bandwidths(run, "h2d", "ce").values())
+    if copy is None or copy.median is None:
+        return ""
+    reached = f"uploads reach {readable(copy.median, 'B/s')}"
+    link = run.machine.link
+    lane = link_values().lane_bytes_per_s.get(link.generation or 0)
+    if lane is None or not link.width:
+        return f"Large copies with pinned memory: {reached}."
+    most = lane * link.width
+    share = copy.median / most
+    name = f"PCIe Gen{link.generation} x{link.width}"
+    link_limits = "The link limits" if share >= _NEARLY else "The link isn't all that limits"
+    return (
+        f"{link_limits} large copies with pinned memory: {reached}, {share * 100:.0f} % of the "
+        f"{readable(most, 'B/s')} that {name} carries with its packets' headers."
+    )
+
+
+def _staging(run: Run) -> str:
+    pageable = _largest(bandwidths(run, "h2d", "pageable"))
+    if pageable is None or pageable.median is None:
+        return ""
+    core = _largest(passed(run, "host_memcpy", "bandwidth"))
+    beside = (
+        f"; one core copies {readable(core.median, 'B/s')} within host memory"
+        if core and core.median
+        else ""
+    )
+    return (
+        "One CPU core limits large copies with pageable memory, because the driver uses it to copy "
+        f"them through pinned memory of its own. An upload of {format_size(pageable.bytes)} "
+        f"reaches {readable(pageable.median, 'B/s')}{beside}."
+    )
+
+
+def _start(run: Run) -> str:
+    name = directed_name("h2d", Kind.MEMCPY, "ce")
+    start = _largest(passed(run, name, "fit_start"))
+    half = _largest(passed(run, name, "half_bandwidth_size"))
+    if start is None or half is None or start.median is None or half.median is None:
+        return ""
+    return (
+        f"The start of each copy, {readable(start.median, 's')} in a row of uploads, limits copies "
+        f"below {approximate_size(round(half.median))}. A copy of that size reaches half of the "
+        "bandwidth."
+    )
+
+
+def _smallest(run: Run) -> str:
+    times = passed(run, directed_name("h2d", Kind.SMALL_COPY, "blocking"), "completion")
+    told = [
+        f"{readable(result.median, 's')} for {format_size(size)}"
+        for size, result in sorted(times.items())
+        if size in _SMALL_BYTES and result.median
+    ]
+    if not told:
+        return ""
+    return (
+        "The call and the wait for its end limit single small copies, whatever their size. A "
+        f"blocking upload takes {listed(told)}."
+    )
+
+
+def _largest(found: dict[int, Result]) -> Result | None:
+    return found[max(found)] if found else None

@@ -1,0 +1,98 @@
+"""A picture of what each way costs over sizes, with its spread, and where the fastest changes."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isthmus.decide.advice.machine import MachineCosts
+from isthmus.decide.advice.question import Question
+from isthmus.decide.advice.sentence import question_text
+from isthmus.decide.advice.turns import Turn, by_size, fastest_turns
+from isthmus.decide.advice.ways import Name, Way
+from isthmus.decide.profile.model import Profile
+from isthmus.ground.sizes import format_size, powers_of_two
+from isthmus.measure.run.model import Result
+from isthmus.show.pictures.curves import HEIGHT, Look, curves_panel
+from isthmus.show.pictures.drawing import check_pictures, data_of, size_axis, write_chart
+from isthmus.show.pictures.label_places import scale_of
+from isthmus.show.pictures.lines import Line
+
+if TYPE_CHECKING:
+    import altair as alt
+
+_MICROSECONDS = 1e6
+
+
+def draw_advice(
+    question: Question, profile: Profile, stem: Path, *, size_range: tuple[int, int] | None = None
+) -> list[Path]:
+    """
+    Draw what each way costs, by default at all sizes that were measured, into STEM.svg, .png, .html
+    and .json.
+    """
+    check_pictures()
+    costs = MachineCosts(profile)
+    first, last = size_range or (max(costs.min_bytes, 1), costs.max_bytes)
+    ranked = by_size(question, costs)
+    sizes = sorted({first, *powers_of_two(first, last), last})
+    found = {size: ranked(size) for size in sizes}
+    turns = fastest_turns(ranked, first, last)
+    return write_chart(_chart(question, profile, found, turns), stem)
+
+
+def _chart(
+    question: Question,
+    profile: Profile,
+    found: dict[int, Sequence[Way]],
+    turns: Sequence[Turn],
+) -> "alt.TopLevelMixin":
+    import altair as alt
+
+    names = [
+        name for name in Name if any(way.name == name for ways in found.values() for way in ways)
+    ]
+    curves = [_curve(name, found) for name in names]
+    ends = [
+        end * _MICROSECONDS
+        for ways in found.values()
+        for way in ways
+        for end in (way.cost.low, way.cost.high)
+    ]
+    scale = scale_of([max(end, 1e-9) for end in ends], HEIGHT)
+    look = Look(factor=_MICROSECONDS, unit="everything, microseconds", ranges=True, colours={})
+    rows = [
+        {"bytes": turn.at, "from": format_size(turn.at), "way": turn.after.value} for turn in turns
+    ]
+    rules = alt.Chart(data_of(rows)).mark_rule(strokeDash=[4, 3], color="#777777")
+    axis = size_axis("bytes", sorted(found), edge=max(found))
+    layers = [curves_panel("", curves, scale, look)]
+    layers += [rules.encode(x=axis, tooltip=["from:N", "way:N"])] if rows else []
+    return alt.layer(*layers).properties(title=_title(question, profile))
+
+
+def _curve(name: Name, found: dict[int, Sequence[Way]]) -> Line:
+    """Make a curve of one way's costs, as those of a run's results."""
+    costs = {size: way.cost for size, ways in found.items() for way in ways if way.name == name}
+    numbers: list[dict[str, Any]] = [
+        {"bytes": size, "median": cost.seconds, "min": cost.low, "max": cost.high}
+        for size, cost in costs.items()
+    ]
+    return Line(label=name.value, results=tuple(Result.model_construct(**one) for one in numbers))
+
+
+def _title(question: Question, profile: Profile) -> "alt.TitleParams":
+    import altair as alt
+
+    facts = profile.machine
+    emulated = "EMULATED, modelled times; " if facts.emulated else ""
+    asked = question_text(replace(question, size_bytes=1)).removeprefix("1 B ")
+    return alt.TitleParams(
+        text=f"A buffer of each size {asked}",
+        subtitle=[
+            f"{emulated}{facts.gpu_name}, {facts.link}; everything, steady: allocate, copy, free",
+            "bars: the measured spread; dashed: another way becomes the fastest",
+        ],
+        anchor="start",
+        subtitleColor="#555555",
+    )

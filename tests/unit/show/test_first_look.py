@@ -1,0 +1,182 @@
+"""What `isthmus bench --quick` prints: a first look, which shows every failure."""
+
+from rich.console import Console
+
+from fakes.runs import run as plain_run
+from fakes.session import FakeMeasurement, FakeSamples, FakeSession, Watcher
+from isthmus.errors import Unavailable
+from isthmus.measure.bench.demand import Demand, Limits
+from isthmus.measure.bench.derived.catalogue import derived
+from isthmus.measure.bench.plan import plan_points
+from isthmus.measure.bench.runner import RunSettings, run_points
+from isthmus.measure.bench.tests.catalogue import TESTS, BenchTest
+from isthmus.measure.run.model import Run, Status
+from isthmus.show.format import Format
+from isthmus.show.formats.as_rich import as_renderable
+from isthmus.show.formats.as_text import as_text, page_of
+from isthmus.show.formats.render import render
+from isthmus.show.page import Table
+from isthmus.show.tables.first_look import first_look_of, is_first_look
+
+# What two screens of a terminal take.
+MAX_LINES = 90
+REASON = "none here"
+
+
+def answer(test: BenchTest, size_bytes: int) -> FakeMeasurement:
+    """10 us and 1 ns a byte; one test fails, and two suites waive something for one reason."""
+    if test.suite == "multi" or test.name == "alloc_cuda_malloc_managed":
+        raise Unavailable(REASON, capability="it", reason=REASON, needs="more")
+    if test.name == "host_to_device_memcpy_registered":
+        raise RuntimeError("it broke")
+    middle = 1e-5 + size_bytes * 1e-9
+    names = ["copy_time" if metric == "bandwidth" else metric for metric in test.metrics]
+    samples = [FakeSamples(name, [middle * part for part in (1, 0.99, 1.01)], 1) for name in names]
+    return FakeMeasurement(samples, first_call_seconds=2 * middle, host_pages_by_node={0: 1})
+
+
+def quick_run(num_nodes: int = 1, suite: str | None = None) -> Run:
+    limits = Limits(
+        device_bytes=8 << 30,
+        host_bytes=8 << 30,
+        num_cores=4,
+        cpu_nodes=tuple(range(num_nodes)),
+    )
+    tests = [test for test in TESTS if suite in {None, test.suite}]
+    points = plan_points(tests, Demand(limits=limits, quick=True)).points
+    session = FakeSession(answer)
+    results = run_points(session, points, RunSettings(budget_s=1), Watcher()).results
+    base = plain_run()
+    options = base.options.model_copy(update={"quick": True})
+    return base.model_copy(update={"options": options, "results": [*results, *derived(results)]})
+
+
+def titled(run: Run, start: str) -> Table:
+    (table,) = (table for table in first_look_of(run).tables if table.title.startswith(start))
+    return table
+
+
+def row(table: Table, *keys: str) -> dict[str, str]:
+    (cells,) = (cells for cells in table.rows if cells[: len(keys)] == keys)
+    return dict(zip(table.heads, cells, strict=True))
+
+
+def test_a_quick_run_fits_on_two_screens_in_plain_text_and_drawn() -> None:
+    run = quick_run()
+    assert len(as_text(run).splitlines()) <= MAX_LINES < len(as_text(run, verbose=True))
+    console = Console(width=120, color_system=None, legacy_windows=False)
+    with console.capture() as drawn:
+        console.print(as_renderable(run, width=120), soft_wrap=True)
+    assert len(drawn.get().splitlines()) <= MAX_LINES
+
+
+def test_it_says_how_to_see_the_rest() -> None:
+    last = as_text(quick_run(), width=1000).splitlines()[-1]
+    for way in ("isthmus bench --quick SUITE", "`isthmus bench`", "--format json or csv"):
+        assert way in last
+
+
+def test_the_largest_copies_stand_with_the_size_of_half_their_bandwidth() -> None:
+    table = titled(quick_run(), "Bandwidth")
+    assert row(table, "pinned") == {
+        "memory": "pinned",
+        "size": "256 MiB",
+        "H2D": "1.00",
+        "D2H": "1.00",
+        # 10 us at 1 GB/s.
+        "H2D n1/2": "9.8 KiB",
+        "D2H n1/2": "9.8 KiB",
+    }
+    assert [cells[0] for cells in table.rows] == [
+        "pinned",
+        "pageable",
+        "pinned, both directions at once",
+        "mapped, by SM",
+    ]
+
+
+def test_every_way_of_a_small_copy_has_one_time_a_direction() -> None:
+    table = titled(quick_run(), "A copy of 4 B, microseconds until it is known to be done")
+    assert table.heads == ("way", "H2D", "D2H")
+    ways = ["blocking", "async", "batch", "graph", "sm", "window"]
+    assert [cells[0] for cells in table.rows] == ways
+    assert row(table, "async")["D2H"] == "10.00"
+
+
+def test_memory_has_its_cost_at_the_largest_size_and_where_pinning_pays() -> None:
+    run = quick_run()
+    table = titled(run, "Memory of 16 MiB, microseconds")
+    # 10 us, and 1 ns a byte.
+    assert row(table, "cuda_malloc_host") == {
+        "memory": "cuda_malloc_host",
+        "allocate": "16787",
+        "free": "16787",
+        "first allocation": "33574",
+    }
+    assert "malloc, pages touched" in [cells[0] for cells in table.rows]
+    notes = [note for note in first_look_of(run).foot if note.startswith("break-even")]
+    assert len(notes) == 4  # both lives of memory that is copied once, or there and back
+    assert all("pinned" in note and "registered" not in note for note in notes)
+
+
+def test_pipelines_windows_and_the_host_have_a_table_each() -> None:
+    run = quick_run()
+    pipelines = titled(run, "Copies behind computation")
+    assert pipelines.heads == ("test", "size", "1 stream", "2 streams", "4 streams")
+    assert row(pipelines, "duplex_overlap")["1 stream"] == "1.00x"
+    windows = titled(run, "Windows")
+    # What fakes.session.usual_window says of one byte.
+    assert row(windows, "write")["window"] == "0.1001"
+    assert row(windows, "write")["memcpy pinned"] == "6.000"
+    assert row(windows, "read")["window"] == "1.001"
+    assert row(titled(run, "Copies of 64 MiB within host memory"), "4")["libc's memcpy"] == "1.00"
+    assert len(titled(run, "Memory of 160 MiB allocated anew").rows) == 3
+
+
+def test_cpu_nodes_have_a_table_where_there_are_several() -> None:
+    assert len(titled(quick_run(num_nodes=2), "CPU nodes and GPUs").rows) == 2
+    titles = [table.title for table in first_look_of(quick_run()).tables]
+    assert not any(title.startswith("CPU nodes") for title in titles)
+
+
+def test_what_was_waived_for_one_reason_is_one_line_with_a_count() -> None:
+    run = quick_run()
+    waived = [line for line in as_text(run).splitlines() if REASON in line]
+    count = sum(result.reason == REASON for result in run.results)
+    assert waived == [f"waived, {count} results of suites alloc, multi: {REASON}"]
+    in_full = [line for line in as_text(run, verbose=True).splitlines() if REASON in line]
+    assert len(in_full) == 1
+
+
+def test_an_error_is_never_left_out() -> None:
+    run = quick_run()
+    num_failed = sum(result.status == Status.ERROR for result in run.results)
+    lines = [line for line in as_text(run).splitlines() if "it broke" in line]
+    first = "first host_to_device_memcpy_registered 1 MiB: it broke"
+    assert lines == [f"error, {num_failed} results of suite bandwidth, {first}"]
+
+
+def test_a_run_of_one_suite_and_one_that_is_not_quick_have_all_tables() -> None:
+    assert not is_first_look(quick_run(suite="windows"))
+    assert not is_first_look(plain_run())
+    run = quick_run(suite="alloc")
+    assert all(table.title in as_text(run) for table in page_of(run).tables)
+
+
+def test_json_and_csv_of_a_quick_run_have_every_result() -> None:
+    run = quick_run()
+    assert Run.model_validate_json(render(run, Format.JSON)) == run
+    assert len(render(run, Format.CSV).splitlines()) == len(run.results) + 1
+
+
+def test_a_run_without_a_number_has_a_first_look_without_a_table() -> None:
+    run = quick_run()
+    waived = [r for r in run.results if r.status == Status.WAIVED]
+    page = first_look_of(run.model_copy(update={"results": waived}))
+    assert page.tables == ()
+
+
+def test_means_are_shown_where_they_are_asked_for() -> None:
+    text = as_text(quick_run(), use_mean=True)
+    assert "Bandwidth, GB/s (mean; 1 GB = 1e9 B)" in text
+    assert "(median" not in text
