@@ -9,7 +9,7 @@
 //
 // All but the plain ones have bounds, because a miss needs registers: those of units alone for 32
 // warps of a multiprocessor (lib 24, cp 48), the others for 24 (wp 32, nn as many as fit). Measured in
-// benchmarks/paging/README.md.
+// benchmarks/paging/registers.json.
 //
 // CPU reference: the workload itself, on the host. cpp/tests/measure/paging_test.cpp compares.
 #pragma once

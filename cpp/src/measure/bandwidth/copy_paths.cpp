@@ -19,7 +19,7 @@ using transfer::Profile;
 using transfer::RingThreads;
 
 // More threads haven't increased bandwidth on any link so far. Source:
-// benchmarks/transfer/README.md.
+// benchmarks/transfer/h200/staging_threads.json.
 constexpr int kMaxRingThreads = 16;
 constexpr int kRingThreadsStep = 2;
 constexpr std::size_t kComparedInTheEnd = std::size_t{4} << 20U;

@@ -11,7 +11,7 @@ namespace isthmus::transfer {
 /// load or store would raise SIGBUS. From the page cache to a slot it takes 1.15 to 1.25 times as
 /// long as memcpy, on one thread or fourteen. Where a sandbox forbids it, the range is checked and
 /// then copied by memcpy: a file that shrinks in between raises SIGBUS after all. Source:
-/// benchmarks/transfer/README.md.
+/// tag explorations, benchmarks/transfer.
 std::size_t copy_from_mapped_file(std::byte* target, const std::byte* source,
                                   std::size_t size_bytes) noexcept;
 std::size_t copy_to_mapped_file(std::byte* target, const std::byte* source,

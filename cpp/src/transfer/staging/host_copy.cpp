@@ -21,7 +21,7 @@ constexpr std::size_t kLinesAtOnce = 4;
 constexpr std::size_t kBlockBytes = kLinesAtOnce * kLineBytes;
 // The hardware's prefetching ends at 4 KiB pages, and a line that will be written completely is
 // fetched nevertheless. Half of these distances are worse by 0.05 of the link's speed. Source:
-// benchmarks/transfer/README.md.
+// tag explorations, benchmarks/transfer.
 constexpr std::size_t kSourceAheadBytes = 2048;
 constexpr std::size_t kTargetAheadBytes = 1024;
 

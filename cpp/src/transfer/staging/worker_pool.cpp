@@ -19,14 +19,14 @@ namespace isthmus::transfer {
 namespace {
 
 // Threads of a copy without a profile. More than 10 don't make an H100's copies faster. Source:
-// benchmarks/transfer/README.md.
+// benchmarks/transfer/h100/ring_stores.json.
 constexpr int kMaxThreads = 10;
-// Demoting slots needs more: 64 MiB reach 0.76 of the link's speed with 10, 0.85 with 12, 0.91 with
-// 15. Source: benchmarks/transfer/README.md.
+// Demoting slots needs more: 64 MiB reach 0.80 of the link's speed with 10, 0.85 with 12, 0.91 with
+// 15. Source: benchmarks/transfer/h100/ring_stores.json.
 constexpr int kMaxDemotingThreads = 15;
 constexpr int kMinHelpersForOneLess = 7;
 // Zeroing new pages needs more, too: 33 GB/s rather than 29 with 12. Source:
-// benchmarks/transfer/README.md.
+// tag explorations, benchmarks/transfer.
 constexpr int kMaxFreshThreads = 15;
 // Copies that aren't demoted have few threads; more would mostly burn CPU time while they wait for
 // the link. 4 MiB by four threads take 0.98 (down) and 1.04 (up) of the time that six take, for 0.64

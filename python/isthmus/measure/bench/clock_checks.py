@@ -7,8 +7,8 @@ from isthmus.errors import ImpossibleTime
 from isthmus.measure.bench.metrics import EVENT_METRICS, Metric
 from isthmus.measure.bench.session import Measurement
 
-# The fastest driver call that does no work takes about as long: cuPointerGetAttributes, 76 ns
-# on an H100's host (benchmarks/transfer/README.md); and no event sees less than a clock's tick of
+# The fastest driver call that does no work takes longer: cuPointerGetAttributes, 60 to 100 ns
+# (benchmarks/transfer/README.md); and no event sees less than a clock's tick of
 # 32 ns (kernels/portable.cuh).
 _MIN_DRIVER_CALL_S = 20e-9
 _MIN_EVENT_TIME_S = 10e-9
