@@ -27,7 +27,7 @@ constexpr std::size_t kPageBytes = 4096;
 /// The device reads lines that are modified in the cores' own caches at less than half its speed: 4
 /// MiB in 192 us rather than 85 on an H100. But storing past the caches costs memory one more
 /// transfer per byte, and demoting needs more thread time. Of a long copy by few threads, slots don't
-/// stay in the cores' own caches anyway. Source: tag explorations.
+/// stay in the cores' own caches anyway. Source: tag explorations, benchmarks/transfer.
 SlotFilling StagingRing::WorkerPool::upload_filling(std::size_t size_bytes,
                                                     int num_threads) const noexcept {
   using enum SlotStores;

@@ -39,7 +39,8 @@ struct PlannedPiece {
 /// The first piece of an upload is small, because nothing crosses while it is copied. All threads
 /// together copy faster than the link by some factor; each piece may be longer than the one before
 /// by this factor without making the link wait. The end of a download is the same backwards: while
-/// the last piece is copied, nothing crosses any more. Source: transfer/h100/ring_growth.json.
+/// the last piece is copied, nothing crosses any more. Source:
+/// benchmarks/transfer/h100/ring_growth.json.
 class PiecePlan {
 public:
   /// address     of the copy's first byte, for the grain

@@ -29,7 +29,8 @@ struct RingSettings {
   /// The largest piece of an upload that takes num_slots slots (two at least) instead of all, and
   /// others only in place of those whose piece is late: few slots stay in the caches that cores share,
   /// so that memory has less to do. Uploads of min_few_slots_bytes or more take few; other long ones
-  /// do after a pause, when the caches may hold other memory. Source: h100/ring_hot.json.
+  /// do after a pause, when the caches may hold other memory. Source:
+  /// benchmarks/transfer/h100/ring_hot.json.
   std::size_t upload_slot_bytes = std::size_t{8} << 20U;
   std::size_t paused_upload_slot_bytes = std::size_t{4} << 20U;
   std::size_t min_few_slots_bytes = std::size_t{128} << 20U;
@@ -39,7 +40,7 @@ struct RingSettings {
   std::size_t first_bytes = std::size_t{512} << 10U;
   double growth = 2;  ///< of piece sizes: see PlanLimits
   /// For copies that don't fit in caches: threads are slower there, most of all in uploads, whose
-  /// threads wake first. Source: h100/ring_growth.json.
+  /// threads wake first. Source: benchmarks/transfer/h100/ring_growth.json.
   double long_upload_growth = 1.35;
   double long_download_growth = 1.5;
   std::size_t min_long_bytes = std::size_t{32} << 20U;  ///< the size of such a copy
