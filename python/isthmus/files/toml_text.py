@@ -10,12 +10,7 @@ _MAX_DOTS_IN_A_LINE = 250
 
 
 def toml_document(contents: bytes) -> dict[str, Any]:
-    """
-    Parse TOML.
-
-    Raises:
-        ValueError: It isn't TOML, or too large or too deep to be read.
-    """
+    """Parse TOML; ValueError if it isn't, or is too large or too deep to be read."""
     if len(contents) > MAX_TOML_BYTES:
         raise ValueError(f"it has more than {MAX_TOML_BYTES} bytes")
     for number, line in enumerate(contents.split(b"\n"), start=1):
