@@ -106,7 +106,7 @@ def checked_budget(seconds: float | None) -> float | None:
 
 
 def values_of(name: str | None) -> "GpuValues | None":
-    """Read the expected values that an option names, all of tests that exist; None if it isn't given."""
+    """Read the expected values that an option names, all of tests that exist; None without one."""
     if name is None:
         return None
     from isthmus.measure.bench.tests.catalogue import BY_NAME
