@@ -95,9 +95,6 @@ TEST_P(StagingCopyTest, ALongUploadAfterAPauseTakesShorterPieces) {
   CopyMoments moments;
   RingSettings settings = small_settings(GetParam());
   settings.min_long_bytes = 300 * kKiB;
-  settings.min_few_slots_bytes = kMiB;
-  settings.upload_slot_bytes = 32 * kKiB;
-  settings.paused_upload_slot_bytes = 16 * kKiB;
   settings.moments = &moments;
   StagingRing ring(retained(), settings);
   const auto num_pieces_of = [&](std::size_t size_bytes) {

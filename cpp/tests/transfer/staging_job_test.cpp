@@ -217,7 +217,9 @@ TEST_F(StagingPiecesTest, OneCopyOfTheDeviceIsMadeForEachPiece) {
   const CUdeviceptr device = device_memory(kBytes);
   Bytes bytes = pattern(kBytes, 1);
   for (const int num_threads : {1, 8}) {
-    StagingRing ring(retained(), small_settings(num_threads));
+    RingSettings settings = small_settings(num_threads);
+    settings.min_long_bytes = kMiB;
+    StagingRing ring(retained(), settings);
     for (const bool up : {true, false}) {
       controls.log_calls(1);
       up ? ring.upload(device, bytes_of(bytes), kBytes, nullptr)

@@ -121,8 +121,6 @@ TEST_F(StagingLateThreadsTest, ALongUploadThatNobodyHoldsUpTakesFewSlots) {
   if (!driver().has(symbol::stream_wait_value32)) GTEST_SKIP() << "no stream memory operations";
   CopyMoments moments;
   RingSettings settings = small_settings(2);
-  settings.min_long_bytes = settings.min_few_slots_bytes = 256 * kKiB;
-  settings.upload_slot_bytes = 16 * kKiB;
   settings.num_slots = 3;
   settings.moments = &moments;
   StagingRing ring(retained(), settings);

@@ -191,7 +191,9 @@ TEST_P(StagingListTest, AFileThatIsCutShortIsAUsageErrorAndTheRingGoesOn) {
 TEST_P(StagingListTest, ThePiecesOfManyRangesCrossByOneCallEach) {
   if (!driver().emulated()) GTEST_SKIP() << "only the emulated driver tells what was called";
   const isthmus::test::EmulatorControls controls(driver());
-  StagingRing ring(retained(), settings());
+  RingSettings whole = settings();
+  whole.min_long_bytes = kMiB;
+  StagingRing ring(retained(), whole);
   Bytes host = pattern(512 * kKiB, 1);
   std::vector<LinkPiece> pieces;
   for (std::size_t at = 0; at < host.size(); at += kKiB)

@@ -190,7 +190,7 @@ TEST_F(StagingThreadsTest, ThatAreDoneWithALongUploadSleepBeforeItEndsEvenIfItFo
   const isthmus::test::EnvironmentVariable spin_time("ISTHMUS_SPIN_US", "400000");
   CopyMoments moments;
   RingSettings settings = small_settings(kNumThreads);
-  settings.min_sleeping_bytes = 64 * kKiB;
+  settings.min_long_bytes = 32 * kKiB;
   settings.moments = &moments;
   StagingRing ring(retained(), settings);
   const Bytes sent = pattern(64 * kKiB, 2);

@@ -33,8 +33,7 @@ inline RingSettings small_settings(int num_threads) {
   settings.min_part_bytes = 4 * kKiB;
   settings.max_part_bytes = 8 * kKiB;
   settings.filler_bytes = 16 * kKiB;
-  settings.min_streamed_bytes = 256 * kKiB;
-  settings.min_sleeping_bytes = 512 * kKiB;
+  settings.min_long_bytes = 256 * kKiB;
   settings.beyond_cores = true;
   return settings;
 }

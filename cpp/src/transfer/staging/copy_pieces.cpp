@@ -10,8 +10,6 @@ namespace {
 
 // Fewer threads that demote fill slots more slowly than the link takes them.
 constexpr int kMinDemotingThreads = 12;
-// More than the cores' own caches hold.
-constexpr std::size_t kStreamedBytes = std::size_t{32} << 20U;
 // The longest piece is at most this many times as long as an upload's last pieces. Those are copied
 // while others cross, unless memory is slower than the link: then the link idles only for the last
 // one.
@@ -19,6 +17,8 @@ constexpr std::size_t kMaxOverLast = 4;
 // A download's first piece is longer than its last by this factor: the link doesn't wait for the
 // first.
 constexpr std::size_t kFirstOverLast = 4;
+// At least so many pieces per upload, so that the link starts early.
+constexpr int kMinUploadPieces = 4;
 constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kPageBytes = 4096;
 
@@ -31,11 +31,11 @@ constexpr std::size_t kPageBytes = 4096;
 SlotFilling StagingRing::WorkerPool::upload_filling(std::size_t size_bytes,
                                                     int num_threads) const noexcept {
   using enum SlotStores;
-  if (settings.stores != best) return {.first = settings.stores};
-  const bool demotes =
-      can_demote() && size_bytes >= kMinDemotedBytes && num_threads >= kMinDemotingThreads;
-  if (demotes) return {.first = demoted};
-  return {streaming, kStreamedBytes, fetched};
+  // Shorter copies aren't demoted: there the link waits for the threads to wake, and streaming is as
+  // fast.
+  if (can_demote() && is_long(size_bytes) && num_threads >= kMinDemotingThreads)
+    return {.first = demoted};
+  return {streaming, settings.min_long_bytes, fetched};
 }
 
 /// The longest piece of a copy with this many pieces: a power of two, so that slots of one size
@@ -46,8 +46,10 @@ std::size_t StagingRing::WorkerPool::piece_bytes(std::size_t size_bytes, int num
   return std::min(std::max(share, kMaxOverLast * settings.first_bytes), most);
 }
 
-/// Slots that are used again soon are still in the caches: filling others costs memory two more
-/// transfers per byte.
+/// Slots that are used again soon are still in the caches that cores share: filling others costs
+/// memory two more transfers per byte. So uploads of 128 MiB or more take few slots, and others only
+/// in place of those whose piece is late; other long ones do after a pause, when the caches may hold
+/// other memory. Source: benchmarks/transfer/README.md.
 StagingRing::WorkerPool::UploadSlots StagingRing::WorkerPool::upload_slots(
     std::size_t size_bytes) const noexcept {
   // One is filled while another one crosses.
@@ -55,14 +57,16 @@ StagingRing::WorkerPool::UploadSlots StagingRing::WorkerPool::upload_slots(
   const auto valid = [&](std::size_t bytes) {
     return std::clamp(bytes, settings.first_bytes, settings.slot_bytes);
   };
-  if (size_bytes >= settings.min_few_slots_bytes) return {valid(settings.upload_slot_bytes), few};
-  if (is_long(size_bytes) && !follows_) return {valid(settings.paused_upload_slot_bytes), few};
+  if (size_bytes >= 4 * settings.min_long_bytes) return {valid(settings.slot_bytes / 2), few};
+  if (is_long(size_bytes) && !follows_) return {valid(settings.slot_bytes / 4), few};
   return {settings.slot_bytes, std::numeric_limits<std::size_t>::max()};
 }
 
+/// Pieces of long copies grow more slowly, since threads are slower there, most of all in uploads,
+/// whose threads wake first. Source: benchmarks/transfer/README.md.
 PlanLimits StagingRing::WorkerPool::upload_limits(std::size_t size_bytes,
                                                   std::size_t longest_bytes) const noexcept {
-  const std::size_t most = piece_bytes(size_bytes, settings.upload_pieces, longest_bytes);
+  const std::size_t most = piece_bytes(size_bytes, kMinUploadPieces, longest_bytes);
   const std::size_t line = std::min(kLineBytes, settings.first_bytes);
   return {settings.first_bytes,
           std::max(settings.first_bytes, most / kMaxOverLast),
@@ -70,7 +74,7 @@ PlanLimits StagingRing::WorkerPool::upload_limits(std::size_t size_bytes,
           settings.min_part_bytes,
           settings.max_part_bytes,
           line,
-          is_long(size_bytes) ? settings.long_upload_growth : settings.growth};
+          is_long(size_bytes) ? 1.35 : 2};
 }
 
 PlanLimits StagingRing::WorkerPool::download_limits(std::size_t size_bytes,
@@ -86,7 +90,7 @@ PlanLimits StagingRing::WorkerPool::download_limits(std::size_t size_bytes,
           settings.min_part_bytes,
           settings.max_part_bytes,
           grain,
-          is_long(size_bytes) ? settings.long_download_growth : settings.growth};
+          is_long(size_bytes) ? 1.5 : 2};
 }
 
 /// Leaves each thread a slot to fill while half as many slots cross.

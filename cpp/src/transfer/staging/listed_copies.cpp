@@ -29,7 +29,7 @@ public:
                 const MemoryBacking& backing)
       : ranges_(address_of(pieces.front().host)),
         fresh_(partly_untouched(pieces.front().host, pieces.front().size_bytes)) {
-    const bool streamed = bytes_of(pieces) >= settings.min_streamed_bytes;
+    const bool streamed = bytes_of(pieces) >= settings.min_long_bytes;
     for (const LinkPiece& piece : pieces) add(piece, settings, streamed, backing);
   }
 

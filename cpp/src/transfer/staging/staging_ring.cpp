@@ -64,7 +64,7 @@ void StagingRing::WorkerPool::upload(const StagedRanges& ranges, std::size_t add
   const auto shared = std::make_shared<SharedCopy>(std::move(plan), ranges);
   shared->job.completes = !staged;
   if (!staged) shared->job.num_slots = slots.num_slots;
-  shared->job.sleeps = size_bytes >= settings.min_sleeping_bytes;
+  shared->job.sleeps = sleeps_after(size_bytes);
   // Consecutive staged copies use slots of one size, or the second would wait for the first.
   copy(shared, num_threads, staged ? settings.slot_bytes : limits.max_bytes, stream);
 }
@@ -101,8 +101,7 @@ void StagingRing::WorkerPool::download_one(std::byte* target, const OneDevice& s
   require_own_process();
   if (size_bytes == 0) return;
   const auto turn = take_turn(download_threads(size_bytes, false));
-  const MemoryTarget memory(target, size_bytes,
-                            {settings.min_streamed_bytes, settings.min_huge_bytes},
+  const MemoryTarget memory(target, size_bytes, {settings.min_long_bytes, settings.min_huge_bytes},
                             backing.of(target, size_bytes));
   const StagedRanges one({source.begin, size_bytes, nullptr, &memory}, source.crossing);
   std::size_t address = address_of(target);

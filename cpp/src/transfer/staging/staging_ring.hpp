@@ -7,7 +7,6 @@
 
 #include "device/context.hpp"
 #include "transfer/carriers/link_piece.hpp"
-#include "transfer/staging/host_copy.hpp"
 #include "transfer/staging/ring_threads.hpp"
 
 namespace isthmus::transfer {
@@ -16,8 +15,8 @@ class CopyMoments;
 class SlotCrossing;
 class SlotFiller;
 
-/// Settings that were chosen by measurement. Source: benchmarks/transfer/h100/ring_stores.json,
-/// ring_hot.json, ring_growth.json and ring_limits_stores.json there.
+/// Settings that were chosen by measurement. Source: benchmarks/transfer/README.md, and
+/// benchmarks/transfer/h100/ring_hot.json, ring_growth.json and ring_limits_stores.json there.
 struct RingSettings {
   int num_threads = 0;           ///< threads that copy, including the caller's; 0: as many as pay
                                  ///< on this machine
@@ -26,42 +25,21 @@ struct RingSettings {
   bool marks_by_events = false;  ///< use events even if the driver has something better: see
                                  ///< CrossingMarks
   std::size_t slot_bytes = std::size_t{16} << 20U;  ///< the largest piece of a copy
-  /// The largest piece of an upload that takes num_slots slots (two at least) instead of all, and
-  /// others only in place of those whose piece is late: few slots stay in the caches that cores share,
-  /// so that memory has less to do. Uploads of min_few_slots_bytes or more take few; other long ones
-  /// do after a pause, when the caches may hold other memory. Source:
-  /// benchmarks/transfer/h100/ring_hot.json.
-  std::size_t upload_slot_bytes = std::size_t{8} << 20U;
-  std::size_t paused_upload_slot_bytes = std::size_t{4} << 20U;
-  std::size_t min_few_slots_bytes = std::size_t{128} << 20U;
-  int upload_pieces = 4;    ///< at least so many pieces per upload, so that the link starts early
   int download_pieces = 8;  ///< at least so many per download, so that the threads finish early
   /// The first piece of an upload and the last of a download: see PiecePlan.
   std::size_t first_bytes = std::size_t{512} << 10U;
-  double growth = 2;  ///< of piece sizes: see PlanLimits
-  /// For copies that don't fit in caches: threads are slower there, most of all in uploads, whose
-  /// threads wake first. Source: benchmarks/transfer/h100/ring_growth.json.
-  double long_upload_growth = 1.35;
-  double long_download_growth = 1.5;
-  std::size_t min_long_bytes = std::size_t{32} << 20U;  ///< the size of such a copy
-  SlotStores stores = SlotStores::best;                 ///< for uploads
+  /// More than the cores' own caches hold. From this size on, threads are slower; downloads are
+  /// stored past the caches, uploads are demoted, and take few slots after a pause.
+  std::size_t min_long_bytes = std::size_t{32} << 20U;
   /// How much of a piece one thread copies at a time.
   std::size_t min_part_bytes = std::size_t{64} << 10U;
   std::size_t max_part_bytes = std::size_t{256} << 10U;
   /// How much a SlotFiller is asked for at a time; less if threads would have no slot otherwise.
   std::size_t filler_bytes = std::size_t{2} << 20U;
-  /// Downloads from this size on are stored past the caches.
-  std::size_t min_streamed_bytes = std::size_t{32} << 20U;
   /// Targets without pages get huge pages from this size on, as NumPy asks for them.
   std::size_t min_huge_bytes = std::size_t{4} << 20U;
   CopyMoments* moments = nullptr;  ///< outlives the ring, if there is one: for benchmarks
-  /// Threads of an upload of so many bytes sleep soon after they are done. And they sleep when they
-  /// wait for a free slot, since the link has what is in the others meanwhile; not those of a
-  /// SlotFiller, which weren't measured. If shorter uploads, or downloads, follow each other, threads
-  /// that are done wait awake for the copy's end and for the next copy. Source:
-  /// benchmarks/rhythms/README.md.
-  std::size_t min_sleeping_bytes = std::size_t{64} << 20U;
-  bool beyond_cores = false;  ///< uses num_threads even if there are fewer cores: for tests
+  bool beyond_cores = false;       ///< uses num_threads even if there are fewer cores: for tests
 };
 
 /// When upload() returns.

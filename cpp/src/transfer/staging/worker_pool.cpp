@@ -65,23 +65,16 @@ int threads_of(const RingSettings& settings, int max_threads, int possible_threa
   return std::min(settings.num_threads > 0 ? settings.num_threads : max_threads, possible_threads);
 }
 
-bool may_demote(const RingSettings& settings) {
-  return can_demote() &&
-         (settings.stores == SlotStores::best || settings.stores == SlotStores::demoted);
-}
-
 int max_upload_threads(const RingSettings& settings, int possible_threads) {
-  return threads_of(settings, may_demote(settings) ? kMaxDemotingThreads : kMaxThreads,
-                    possible_threads);
+  return threads_of(settings, can_demote() ? kMaxDemotingThreads : kMaxThreads, possible_threads);
 }
 
 RingSettings checked(const RingSettings& settings) {
-  const bool valid =
-      settings.num_threads >= 0 && settings.num_slots > 0 && settings.first_bytes > 0 &&
-      settings.first_bytes <= settings.slot_bytes && settings.min_part_bytes > 0 &&
-      settings.filler_bytes > 0 && settings.min_part_bytes <= settings.max_part_bytes &&
-      settings.upload_pieces > 0 && settings.download_pieces > 0 && settings.growth > 1 &&
-      settings.long_upload_growth > 1 && settings.long_download_growth > 1;
+  const bool valid = settings.num_threads >= 0 && settings.num_slots > 0 &&
+                     settings.first_bytes > 0 && settings.first_bytes <= settings.slot_bytes &&
+                     settings.min_part_bytes > 0 && settings.filler_bytes > 0 &&
+                     settings.min_part_bytes <= settings.max_part_bytes &&
+                     settings.download_pieces > 0;
   if (!valid) throw UsageError("a staging ring needs slots, and pieces and parts that fit in them");
   return settings;
 }
@@ -131,7 +124,7 @@ int StagingRing::WorkerPool::threads_for(std::size_t size_bytes, std::size_t min
 
 /// How many threads a copy of this size has at most, if `most` take long ones.
 int StagingRing::WorkerPool::most_threads(std::size_t size_bytes, int most) const noexcept {
-  if (settings.num_threads > 0 || size_bytes >= kMinDemotedBytes) return most;
+  if (settings.num_threads > 0 || is_long(size_bytes)) return most;
   return std::min(most, size_bytes < kMinMiddleBytes ? kMaxShortThreads : kMaxMiddleThreads);
 }
 
@@ -256,14 +249,10 @@ void StagingRing::WorkerPool::post(const std::shared_ptr<SharedCopy>& shared) no
   for (std::size_t i = 0; i < num_first; ++i) all[i]->wake();
 }
 
-/// True if the threads are done long before the copy ends.
-bool StagingRing::WorkerPool::rests(const StagingJob& job) const noexcept {
-  return !job.downloads() && job.ranges().size_bytes() >= settings.min_sleeping_bytes;
-}
-
 void StagingRing::WorkerPool::work_together(const std::shared_ptr<SharedCopy>& shared) noexcept {
   StagingJob& job = shared->job;
-  copying_.store(follows_ && !rests(job), std::memory_order_relaxed);
+  const bool sleep = !job.downloads() && sleeps_after(job.ranges().size_bytes());
+  copying_.store(follows_ && !sleep, std::memory_order_relaxed);
   // The others wake while the first piece crosses.
   slots_->fetch_first(job);
   post(shared);

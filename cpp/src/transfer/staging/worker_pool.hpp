@@ -11,6 +11,7 @@
 
 #include "host/cpu/spinning_worker.hpp"
 #include "transfer/pinned/memory_backing.hpp"
+#include "transfer/staging/host_copy.hpp"
 #include "transfer/staging/staging_ring.hpp"
 #include "transfer/staging/staging_slots.hpp"
 #include "window/copies/copy_cpus.hpp"
@@ -117,22 +118,24 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
 
-  // Shorter copies aren't demoted: there the link waits for the threads to wake, and streaming is as
-  // fast.
-  static constexpr std::size_t kMinDemotedBytes = std::size_t{32} << 20U;
-
   WorkerPool(const Context& context, const RingSettings& settings, window::CopyCpus cpus);
   int threads_for(std::size_t size_bytes, std::size_t min_parts, int most) const noexcept;
   std::size_t piece_bytes(std::size_t size_bytes, int num_pieces, std::size_t most) const noexcept;
   bool is_long(std::size_t size_bytes) const noexcept {
     return size_bytes >= settings.min_long_bytes;
   }
+  /// Threads of an upload of 64 MiB or more sleep soon after they are done, long before it ends; and
+  /// when they wait for a free slot, except those of a SlotFiller, which weren't measured. If others
+  /// follow each other, threads that are done wait awake for the copy's end and for the next copy.
+  /// Source: benchmarks/rhythms/README.md.
+  bool sleeps_after(std::size_t upload_bytes) const noexcept {
+    return upload_bytes >= 2 * settings.min_long_bytes;
+  }
   int start_workers(int num_threads);
   void make_slots();
   const Event* begin_of(CUstream stream);
   void choose_helpers(SharedCopy& shared, std::size_t num_helpers) const;
   void post(const std::shared_ptr<SharedCopy>& shared) noexcept;
-  bool rests(const StagingJob& job) const noexcept;
   void work_together(const std::shared_ptr<SharedCopy>& shared) noexcept;
   void await_workers() const noexcept;
   void drop_unusable_slots() noexcept;
