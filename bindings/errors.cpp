@@ -11,7 +11,7 @@
 #include "bindings/text.hpp"
 #include "measure/loops/failures.hpp"
 #include "sim/deadlock.hpp"
-#include "transfer/copy/pending_copy.hpp"
+#include "transfer/request/pending_copy.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -1,5 +1,5 @@
 // When a copy comes after a pause.
-#include "transfer/copy/copy_pauses.hpp"
+#include "transfer/plan/copy_pauses.hpp"
 
 #include <gtest/gtest.h>
 

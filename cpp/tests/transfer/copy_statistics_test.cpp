@@ -1,5 +1,5 @@
 // Copies are counted once each, however many there are, and by however many threads.
-#include "transfer/copy/copy_statistics.hpp"
+#include "transfer/request/copy_statistics.hpp"
 
 #include <gtest/gtest.h>
 

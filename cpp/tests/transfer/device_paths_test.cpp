@@ -1,5 +1,5 @@
 // Which path is chosen for which costs.
-#include "transfer/copy/device_paths.hpp"
+#include "transfer/plan/device_paths.hpp"
 
 #include <algorithm>
 #include <optional>

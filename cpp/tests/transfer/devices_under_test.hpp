@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "transfer/carriers/window_cache.hpp"
-#include "transfer/copy/devices.hpp"
-#include "transfer/copy/host_memory.hpp"
+#include "transfer/plan/devices.hpp"
+#include "transfer/plan/window_cache.hpp"
+#include "transfer/request/host_memory.hpp"
 #include "transfer/staging_under_test.hpp"
 
 namespace isthmus::transfer {

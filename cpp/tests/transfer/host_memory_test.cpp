@@ -1,5 +1,5 @@
 // How rarely the kernel is asked whether memory is accessible, and what is asked each time.
-#include "transfer/copy/host_memory.hpp"
+#include "transfer/request/host_memory.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -8,9 +8,9 @@
 #include <isthmus/errors.hpp>
 
 #include "transfer/call_crossing.hpp"
-#include "transfer/carriers/mapped_file_copy.hpp"
 #include "transfer/mapped_file.hpp"
 #include "transfer/pinned/memory_backing.hpp"
+#include "transfer/request/mapped_file_copy.hpp"
 #include "transfer/staging/memory_source.hpp"
 #include "transfer/staging/slot_filler.hpp"
 #include "transfer/staging_under_test.hpp"

@@ -25,6 +25,17 @@ MAY_INCLUDE = {
     "workloads": {"trace"},
     "sim": {"trace", "pages"},
 }
+# Folders of cpp/src/transfer, floor by floor: a folder includes from lower floors only.
+FLOORS_OF_TRANSFER = (
+    {"pinned", "profile"},
+    {"request"},
+    {"saving", "staging"},
+    {"movers"},
+    {"plan"},
+    {"carriers"},
+    {"many"},
+    {"copy"},
+)
 # The rooms of python/isthmus, from the ground up: each imports from lower floors alone.
 FLOORS = (
     {"ground"},
@@ -105,6 +116,17 @@ def test_a_folder_of_the_core_includes_only_what_it_may_know(folder: str) -> Non
             part = header.split("/")[0] if "/" in header else ""
             if part in MAY_INCLUDE and part != folder:
                 assert part in MAY_INCLUDE[folder], f"{path.relative_to(ROOT)} includes {header}"
+
+
+def test_a_folder_of_transfer_includes_only_from_lower_floors() -> None:
+    floors = {name: floor for floor, names in enumerate(FLOORS_OF_TRANSFER) for name in names}
+    folders = {path.name for path in (CORE / "transfer").iterdir() if path.is_dir()}
+    assert folders == set(floors)
+    for path in sources(CORE / "transfer", "*.hpp", "*.cpp"):
+        for header in includes(path):
+            part = header.split("/")[1] if header.startswith("transfer/") else ""
+            if part and part != path.parent.name:
+                assert floors[part] < floors[path.parent.name], f"{path} includes {header}"
 
 
 def test_the_host_layer_knows_no_cuda() -> None:

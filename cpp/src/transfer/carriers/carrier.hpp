@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "driver/driver.hpp"
-#include "transfer/copy/pending_copy.hpp"
-#include "transfer/copy/plan.hpp"
+#include "transfer/plan/plan.hpp"
+#include "transfer/request/pending_copy.hpp"
 
 namespace isthmus::transfer {
 

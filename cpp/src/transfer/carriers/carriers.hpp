@@ -9,8 +9,8 @@
 #include "driver/driver.hpp"
 #include "transfer/carriers/background.hpp"
 #include "transfer/carriers/carrier.hpp"
-#include "transfer/copy/copy_pauses.hpp"
-#include "transfer/copy/copy_statistics.hpp"
+#include "transfer/plan/copy_pauses.hpp"
+#include "transfer/request/copy_statistics.hpp"
 
 namespace isthmus::transfer {
 

@@ -4,8 +4,8 @@
 #include "device/lasting.hpp"
 #include "transfer/carriers/carrier.hpp"
 #include "transfer/carriers/driver_copy.hpp"
-#include "transfer/copy/failed_copy.hpp"
-#include "transfer/copy/vanishing_memory.hpp"
+#include "transfer/carriers/vanishing_memory.hpp"
+#include "transfer/request/failed_copy.hpp"
 #include "transfer/staging/file_source.hpp"
 
 namespace isthmus::transfer {

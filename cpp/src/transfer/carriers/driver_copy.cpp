@@ -8,10 +8,10 @@
 #include <isthmus/errors.hpp>
 
 #include "device/capture.hpp"
-#include "transfer/copy/failed_copy.hpp"
-#include "transfer/copy/memory_range.hpp"
-#include "transfer/copy/stream_order.hpp"
-#include "transfer/copy/vanishing_memory.hpp"
+#include "transfer/carriers/vanishing_memory.hpp"
+#include "transfer/request/failed_copy.hpp"
+#include "transfer/request/memory_range.hpp"
+#include "transfer/request/stream_order.hpp"
 
 namespace isthmus::transfer {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "driver/driver.hpp"
-#include "transfer/copy/task.hpp"
+#include "transfer/request/task.hpp"
 
 namespace isthmus::transfer {
 

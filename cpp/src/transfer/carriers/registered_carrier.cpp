@@ -9,7 +9,7 @@
 #include "device/capture.hpp"
 #include "transfer/carriers/carrier.hpp"
 #include "transfer/carriers/driver_copy.hpp"
-#include "transfer/copy/failed_copy.hpp"
+#include "transfer/request/failed_copy.hpp"
 
 namespace isthmus::transfer {
 namespace {

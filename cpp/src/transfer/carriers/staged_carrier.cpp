@@ -1,5 +1,5 @@
 #include "transfer/carriers/carrier.hpp"
-#include "transfer/copy/failed_copy.hpp"
+#include "transfer/request/failed_copy.hpp"
 #include "transfer/staging/file_source.hpp"
 #include "transfer/staging/staging_ring.hpp"
 

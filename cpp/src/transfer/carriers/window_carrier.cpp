@@ -1,6 +1,6 @@
 #include "transfer/carriers/carrier.hpp"
-#include "transfer/copy/stream_order.hpp"
-#include "transfer/copy/vanishing_memory.hpp"
+#include "transfer/carriers/vanishing_memory.hpp"
+#include "transfer/request/stream_order.hpp"
 
 namespace isthmus::transfer {
 namespace {

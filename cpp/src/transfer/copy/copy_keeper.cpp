@@ -9,8 +9,8 @@
 
 #include "device/lasting.hpp"
 #include "host/cpu/signal_block.hpp"
-#include "transfer/copy/failed_copy.hpp"
-#include "transfer/copy/pending_copy.hpp"
+#include "transfer/request/failed_copy.hpp"
+#include "transfer/request/pending_copy.hpp"
 
 namespace isthmus::transfer {
 namespace {

@@ -9,8 +9,8 @@
 #include "device/capture.hpp"
 #include "driver/forks.hpp"
 #include "transfer/copy/copy_at_once.hpp"
-#include "transfer/copy/failed_copy.hpp"
-#include "transfer/copy/stream_order.hpp"
+#include "transfer/request/failed_copy.hpp"
+#include "transfer/request/stream_order.hpp"
 #include "transfer/staging/file_source.hpp"
 #include "window/copies/spin_time.hpp"
 

@@ -13,13 +13,13 @@
 #include <isthmus/transfer.hpp>
 
 #include "transfer/carriers/carriers.hpp"
-#include "transfer/carriers/window_cache.hpp"
-#include "transfer/copy/choose.hpp"
-#include "transfer/copy/devices.hpp"
-#include "transfer/copy/host_memory.hpp"
 #include "transfer/copy/plan_cache.hpp"
 #include "transfer/many/many_copies.hpp"
 #include "transfer/many/strided_copies.hpp"
+#include "transfer/plan/choose.hpp"
+#include "transfer/plan/devices.hpp"
+#include "transfer/plan/window_cache.hpp"
+#include "transfer/request/host_memory.hpp"
 
 namespace isthmus::transfer {
 

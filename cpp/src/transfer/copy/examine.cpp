@@ -5,8 +5,8 @@
 
 #include "device/pointer_facts.hpp"
 #include "host/memory/address_text.hpp"
-#include "transfer/copy/task.hpp"
 #include "transfer/many/known_ranges.hpp"
+#include "transfer/request/task.hpp"
 
 namespace isthmus::transfer {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "transfer/carriers/driver_copy.hpp"
-#include "transfer/copy/identity.hpp"
+#include "transfer/request/identity.hpp"
 
 namespace isthmus::transfer {
 

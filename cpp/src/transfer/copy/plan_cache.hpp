@@ -6,10 +6,10 @@
 
 #include "device/capture.hpp"
 #include "driver/driver.hpp"
-#include "transfer/carriers/window_cache.hpp"
-#include "transfer/copy/devices.hpp"
-#include "transfer/copy/host_memory.hpp"
-#include "transfer/copy/plan.hpp"
+#include "transfer/plan/devices.hpp"
+#include "transfer/plan/plan.hpp"
+#include "transfer/plan/window_cache.hpp"
+#include "transfer/request/host_memory.hpp"
 #include "window/allocation.hpp"
 
 namespace isthmus::transfer {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "transfer/copy/device_paths.hpp"
+#include "transfer/plan/device_paths.hpp"
 
 namespace isthmus::transfer {
 

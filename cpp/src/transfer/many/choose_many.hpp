@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "transfer/copy/choose.hpp"
+#include "transfer/plan/choose.hpp"
 
 namespace isthmus::transfer {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "driver/driver.hpp"
-#include "transfer/copy/host_memory.hpp"
-#include "transfer/copy/memory_range.hpp"
+#include "transfer/request/host_memory.hpp"
+#include "transfer/request/memory_range.hpp"
 
 namespace isthmus::transfer {
 

@@ -10,11 +10,11 @@
 #include <isthmus/errors.hpp>
 
 #include "device/capture.hpp"
-#include "transfer/copy/failed_copy.hpp"
-#include "transfer/copy/stream_order.hpp"
 #include "transfer/many/disjoint.hpp"
 #include "transfer/many/known_ranges.hpp"
 #include "transfer/many/refused_copy.hpp"
+#include "transfer/request/failed_copy.hpp"
+#include "transfer/request/stream_order.hpp"
 
 namespace isthmus::transfer {
 namespace {

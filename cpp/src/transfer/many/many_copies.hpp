@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "transfer/carriers/carriers.hpp"
-#include "transfer/copy/host_memory.hpp"
 #include "transfer/many/choose_many.hpp"
+#include "transfer/request/host_memory.hpp"
 
 namespace isthmus::transfer {
 

@@ -7,9 +7,9 @@
 
 #include "device/capture.hpp"
 #include "transfer/carriers/driver_copy.hpp"
-#include "transfer/copy/failed_copy.hpp"
-#include "transfer/many/item_crossing.hpp"
-#include "transfer/many/layouts.hpp"
+#include "transfer/movers/item_crossing.hpp"
+#include "transfer/movers/layouts.hpp"
+#include "transfer/request/failed_copy.hpp"
 
 namespace isthmus::transfer {
 

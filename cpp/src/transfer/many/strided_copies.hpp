@@ -6,9 +6,9 @@
 #include <isthmus/transfer.hpp>
 
 #include "driver/driver.hpp"
-#include "transfer/copy/devices.hpp"
-#include "transfer/copy/host_memory.hpp"
-#include "transfer/many/layouts.hpp"
+#include "transfer/movers/layouts.hpp"
+#include "transfer/plan/devices.hpp"
+#include "transfer/request/host_memory.hpp"
 
 namespace isthmus::transfer {
 

@@ -13,7 +13,7 @@
 
 #include "device/context.hpp"
 #include "transfer/profile/profile_identity.hpp"
-#include "transfer/staging/ring_threads.hpp"
+#include "transfer/profile/ring_threads.hpp"
 
 namespace isthmus::transfer {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "transfer/copy/failed_copy.hpp"
+#include "transfer/request/failed_copy.hpp"
 
 namespace isthmus::transfer {
 

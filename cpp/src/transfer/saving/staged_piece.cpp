@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <system_error>
 
-#include "transfer/carriers/mapped_file_copy.hpp"
-#include "transfer/copy/failed_copy.hpp"
+#include "transfer/request/failed_copy.hpp"
+#include "transfer/request/mapped_file_copy.hpp"
 
 namespace isthmus::transfer {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "device/lasting.hpp"
 #include "host/cpu/spinning_worker.hpp"
-#include "transfer/copy/failed_copy.hpp"
+#include "transfer/request/failed_copy.hpp"
 
 namespace isthmus::transfer {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "transfer/carriers/mapped_file_copy.hpp"
+#include "transfer/request/mapped_file_copy.hpp"
 #include "transfer/staging/host_copy.hpp"
 
 namespace isthmus::transfer {

@@ -6,7 +6,7 @@
 
 #include "host/memory/first_touch.hpp"
 #include "host/memory/pages.hpp"
-#include "transfer/carriers/mapped_file_copy.hpp"
+#include "transfer/request/mapped_file_copy.hpp"
 #include "transfer/staging/host_copy.hpp"
 
 namespace isthmus::transfer {

@@ -5,8 +5,8 @@
 
 #include <isthmus/errors.hpp>
 
-#include "transfer/copy/failed_copy.hpp"
-#include "transfer/copy/undefined_bytes.hpp"
+#include "transfer/request/failed_copy.hpp"
+#include "transfer/request/undefined_bytes.hpp"
 
 namespace isthmus::transfer {
 

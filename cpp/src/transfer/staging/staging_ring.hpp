@@ -6,8 +6,8 @@
 #include <span>
 
 #include "device/context.hpp"
-#include "transfer/carriers/link_piece.hpp"
-#include "transfer/staging/ring_threads.hpp"
+#include "transfer/profile/ring_threads.hpp"
+#include "transfer/request/link_piece.hpp"
 
 namespace isthmus::transfer {
 

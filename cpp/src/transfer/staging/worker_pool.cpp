@@ -12,7 +12,7 @@
 #include "device/capture.hpp"
 #include "driver/forks.hpp"
 #include "host/cpu/topology.hpp"
-#include "transfer/copy/stream_order.hpp"
+#include "transfer/request/stream_order.hpp"
 #include "window/copies/spin_time.hpp"
 
 namespace isthmus::transfer {

@@ -32,7 +32,7 @@ _MIN_BYTES: Mapping[Path, int] = {
     Path.STAGED: 16 * _KIB,
     Path.REGISTERED: 256 * _KIB,
 }
-# Copies open no larger windows: kMaxWindowBytes in cpp/src/transfer/copy/device_paths.cpp.
+# Copies open no larger windows: kMaxWindowBytes in cpp/src/transfer/plan/device_paths.cpp.
 _MAX_BYTES: Mapping[Path, int] = {Path.WINDOW: 16 * _MIB, Path.WINDOW_THREADS: 16 * _MIB}
 # Pinned memory needs neither staging nor pinning.
 _PAGEABLE_ONLY = {Path.STAGED, Path.REGISTERED}
@@ -48,7 +48,7 @@ MARGINS: Mapping[Path, float] = {
     Path.STAGED: 1.3,
 }
 # Several threads read through a window for at most this many times the driver's CPU time:
-# kMaxCpuTimes in cpp/src/transfer/copy/device_paths.cpp.
+# kMaxCpuTimes in cpp/src/transfer/plan/device_paths.cpp.
 _MAX_CPU_TIMES = 2.0
 # A path that takes so many times as long as the best one isn't worth measuring.
 HOPELESS = 4.0

@@ -1,4 +1,4 @@
-#include "transfer/copy/device_paths.hpp"
+#include "transfer/plan/device_paths.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "driver/driver.hpp"
-#include "transfer/carriers/window_cache.hpp"
-#include "transfer/copy/device_paths.hpp"
+#include "transfer/plan/device_paths.hpp"
+#include "transfer/plan/window_cache.hpp"
 
 namespace isthmus::transfer {
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "transfer/many/item_crossing.hpp"
+#include "transfer/movers/item_crossing.hpp"
 
 namespace isthmus::transfer {
 namespace {

@@ -8,7 +8,7 @@
 #include <isthmus/transfer.hpp>
 
 #include "driver/driver.hpp"
-#include "transfer/many/item_types.hpp"
+#include "transfer/movers/item_types.hpp"
 
 namespace isthmus::transfer {
 

@@ -1,11 +1,11 @@
-#include "transfer/copy/pending_copy.hpp"
+#include "transfer/request/pending_copy.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include <isthmus/errors.hpp>
 
-#include "transfer/copy/failed_copy.hpp"
+#include "transfer/request/failed_copy.hpp"
 
 namespace isthmus::transfer {
 

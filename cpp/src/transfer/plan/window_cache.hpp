@@ -14,7 +14,7 @@
 
 #include <isthmus/window.hpp>
 
-#include "transfer/copy/memory_range.hpp"
+#include "transfer/request/memory_range.hpp"
 #include "window/copies/copy_threads.hpp"
 
 namespace isthmus::transfer {

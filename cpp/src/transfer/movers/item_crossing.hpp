@@ -1,7 +1,7 @@
 // The items of an array with gaps on a device, as they cross from and to slots.
 #pragma once
 
-#include "transfer/many/piece_mover.hpp"
+#include "transfer/movers/piece_mover.hpp"
 #include "transfer/staging/slot_crossing.hpp"
 
 namespace isthmus::transfer {

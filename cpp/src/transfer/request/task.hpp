@@ -10,9 +10,9 @@
 #include <isthmus/transfer.hpp>
 
 #include "driver/driver.hpp"
-#include "transfer/copy/host_memory.hpp"
-#include "transfer/copy/memory_range.hpp"
 #include "transfer/profile/profile.hpp"
+#include "transfer/request/host_memory.hpp"
+#include "transfer/request/memory_range.hpp"
 
 namespace isthmus::transfer {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "host/cpu/clock.hpp"
-#include "transfer/copy/task.hpp"
+#include "transfer/request/task.hpp"
 
 namespace isthmus::transfer {
 

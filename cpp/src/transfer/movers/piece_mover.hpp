@@ -12,9 +12,9 @@
 
 #include "device/buffers.hpp"
 #include "device/kernels.hpp"
-#include "transfer/carriers/link_piece.hpp"
-#include "transfer/copy/task.hpp"
-#include "transfer/many/layouts.hpp"
+#include "transfer/movers/layouts.hpp"
+#include "transfer/request/link_piece.hpp"
+#include "transfer/request/task.hpp"
 
 namespace isthmus::transfer {
 

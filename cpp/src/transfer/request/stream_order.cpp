@@ -1,4 +1,4 @@
-#include "transfer/copy/stream_order.hpp"
+#include "transfer/request/stream_order.hpp"
 
 #include "device/capture.hpp"
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <memory>
 
-#include "transfer/copy/bounce_memory.hpp"
-#include "transfer/copy/task.hpp"
+#include "transfer/plan/bounce_memory.hpp"
+#include "transfer/request/task.hpp"
 
 namespace isthmus::transfer {
 

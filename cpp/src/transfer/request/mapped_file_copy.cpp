@@ -1,4 +1,4 @@
-#include "transfer/carriers/mapped_file_copy.hpp"
+#include "transfer/request/mapped_file_copy.hpp"
 
 #include <cerrno>
 #include <cstring>

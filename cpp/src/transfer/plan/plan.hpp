@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "transfer/carriers/link_piece.hpp"
-#include "transfer/copy/device_paths.hpp"
-#include "transfer/copy/task.hpp"
+#include "transfer/plan/device_paths.hpp"
+#include "transfer/request/link_piece.hpp"
+#include "transfer/request/task.hpp"
 
 namespace isthmus::transfer {
 

@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "driver/driver.hpp"
-#include "transfer/carriers/window_cache.hpp"
-#include "transfer/copy/devices.hpp"
-#include "transfer/copy/plan.hpp"
+#include "transfer/plan/devices.hpp"
+#include "transfer/plan/plan.hpp"
+#include "transfer/plan/window_cache.hpp"
 
 namespace isthmus::transfer {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "device/stream.hpp"
-#include "transfer/many/piece_mover.hpp"
+#include "transfer/movers/piece_mover.hpp"
 
 namespace isthmus::transfer {
 

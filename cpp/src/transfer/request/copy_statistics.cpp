@@ -1,4 +1,4 @@
-#include "transfer/copy/copy_statistics.hpp"
+#include "transfer/request/copy_statistics.hpp"
 
 namespace isthmus::transfer {
 namespace {

@@ -1,4 +1,4 @@
-#include "transfer/copy/choose.hpp"
+#include "transfer/plan/choose.hpp"
 
 #include <string>
 #include <utility>

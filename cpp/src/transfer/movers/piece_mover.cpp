@@ -1,4 +1,4 @@
-#include "transfer/many/piece_mover.hpp"
+#include "transfer/movers/piece_mover.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -9,8 +9,8 @@
 #include "device/capture.hpp"
 #include "device/kernel_cache.hpp"
 #include "device/lasting.hpp"
-#include "transfer/copy/failed_copy.hpp"
-#include "transfer/many/mover_memory.hpp"
+#include "transfer/movers/mover_memory.hpp"
+#include "transfer/request/failed_copy.hpp"
 
 namespace isthmus::transfer {
 namespace {

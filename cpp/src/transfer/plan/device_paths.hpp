@@ -13,12 +13,12 @@
 
 #include "device/context.hpp"
 #include "device/stream.hpp"
-#include "transfer/carriers/window_cache.hpp"
-#include "transfer/copy/bounce_memory.hpp"
-#include "transfer/copy/copy_statistics.hpp"
-#include "transfer/copy/task.hpp"
-#include "transfer/many/piece_mover.hpp"
+#include "transfer/movers/piece_mover.hpp"
+#include "transfer/plan/bounce_memory.hpp"
+#include "transfer/plan/window_cache.hpp"
 #include "transfer/profile/profile.hpp"
+#include "transfer/request/copy_statistics.hpp"
+#include "transfer/request/task.hpp"
 #include "transfer/staging/staging_ring.hpp"
 
 namespace isthmus::transfer {

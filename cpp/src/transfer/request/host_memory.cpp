@@ -1,4 +1,4 @@
-#include "transfer/copy/host_memory.hpp"
+#include "transfer/request/host_memory.hpp"
 
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-#include "transfer/carriers/window_cache.hpp"
+#include "transfer/plan/window_cache.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -9,7 +9,7 @@
 #include <isthmus/errors.hpp>
 
 #include "host/cpu/signal_block.hpp"
-#include "transfer/copy/identity.hpp"
+#include "transfer/request/identity.hpp"
 #include "window/registry.hpp"
 
 namespace isthmus::transfer {

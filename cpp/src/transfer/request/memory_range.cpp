@@ -1,4 +1,4 @@
-#include "transfer/copy/memory_range.hpp"
+#include "transfer/request/memory_range.hpp"
 
 #include <isthmus/errors.hpp>
 

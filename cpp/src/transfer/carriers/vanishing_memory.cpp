@@ -1,13 +1,13 @@
-#include "transfer/copy/vanishing_memory.hpp"
+#include "transfer/carriers/vanishing_memory.hpp"
 
 #include <string>
 
 #include <isthmus/errors.hpp>
 
 #include "device/lasting.hpp"
-#include "transfer/carriers/mapped_file_copy.hpp"
-#include "transfer/copy/failed_copy.hpp"
-#include "transfer/copy/undefined_bytes.hpp"
+#include "transfer/request/failed_copy.hpp"
+#include "transfer/request/mapped_file_copy.hpp"
+#include "transfer/request/undefined_bytes.hpp"
 
 namespace isthmus::transfer {
 namespace {

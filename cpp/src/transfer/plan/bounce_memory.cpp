@@ -1,4 +1,4 @@
-#include "transfer/copy/bounce_memory.hpp"
+#include "transfer/plan/bounce_memory.hpp"
 
 #include <exception>
 #include <utility>

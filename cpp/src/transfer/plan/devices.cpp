@@ -1,4 +1,4 @@
-#include "transfer/copy/devices.hpp"
+#include "transfer/plan/devices.hpp"
 
 #include <algorithm>
 #include <exception>

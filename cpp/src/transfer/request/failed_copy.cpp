@@ -1,4 +1,4 @@
-#include "transfer/copy/failed_copy.hpp"
+#include "transfer/request/failed_copy.hpp"
 
 #include <new>
 

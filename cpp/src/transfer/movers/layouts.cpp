@@ -1,4 +1,4 @@
-#include "transfer/many/layouts.hpp"
+#include "transfer/movers/layouts.hpp"
 
 #include <algorithm>
 #include <cstdint>
