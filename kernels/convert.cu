@@ -9,7 +9,7 @@
 // CPU reference: NumPy, in tests/unit/move/transfer/test_casting.py.
 #include "layouts.cuh"
 
-/// The types of items; transfer/movers/item_types.hpp has the same numbers.
+/// The types of items; transfer/movers/layouts.hpp has the same numbers.
 constexpr uint32_t kIsthmusBool = 1;
 constexpr uint32_t kIsthmusInt8 = 2, kIsthmusInt16 = 3, kIsthmusInt32 = 4, kIsthmusInt64 = 5;
 constexpr uint32_t kIsthmusUint8 = 6, kIsthmusUint16 = 7, kIsthmusUint32 = 8, kIsthmusUint64 = 9;

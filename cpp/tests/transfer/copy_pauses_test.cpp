@@ -1,5 +1,5 @@
 // When a copy comes after a pause.
-#include "transfer/plan/copy_pauses.hpp"
+#include "transfer/carriers/carriers.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "transfer/profile/profile_identity.hpp"
+#include "transfer/profile/profile.hpp"
 
 namespace isthmus::transfer::test {
 

@@ -5,8 +5,8 @@
 
 #include "environment_variable.hpp"
 #include "host/memory/pageable_buffer.hpp"
-#include "transfer/staging/copy_moments.hpp"
 #include "transfer/staging/slot_filler.hpp"
+#include "transfer/staging/staging_job.hpp"
 #include "transfer/staging_under_test.hpp"
 
 namespace isthmus::transfer {

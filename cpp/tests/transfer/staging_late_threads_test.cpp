@@ -11,9 +11,9 @@
 #include "faults/emulator_controls.hpp"
 #include "occupy.hpp"
 #include "transfer/meeting_place.hpp"
-#include "transfer/staging/copy_moments.hpp"
 #include "transfer/staging/part_source.hpp"
 #include "transfer/staging/slot_filler.hpp"
+#include "transfer/staging/staging_job.hpp"
 #include "transfer/staging/staging_slots.hpp"
 #include "transfer/staging_under_test.hpp"
 

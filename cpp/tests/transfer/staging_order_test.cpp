@@ -41,17 +41,17 @@ protected:
 };
 
 /// Runs an action in another thread. Its end can be checked without waiting.
-class Background {
+class SecondThread {
 public:
   template <typename Action>
-  explicit Background(Action action)
+  explicit SecondThread(Action action)
       : thread_([this, action] {
           action();
           done_ = true;
         }) {}
-  ~Background() { join(); }
-  Background(const Background&) = delete;
-  Background& operator=(const Background&) = delete;
+  ~SecondThread() { join(); }
+  SecondThread(const SecondThread&) = delete;
+  SecondThread& operator=(const SecondThread&) = delete;
   bool done() const { return done_; }
   void join() {
     if (thread_.joinable()) thread_.join();
@@ -71,7 +71,7 @@ TEST_F(StagingOrderTest, AnUploadComesAfterTheWorkThatIsInTheStream) {
   held.hold(order);
   driver().call(symbol::memset_d8_async)(device_, std::uint8_t{2}, kBytes, order);
   log_calls(1);
-  Background copy([&] { ring.upload(device_, bytes_of(sent), kBytes, order); });
+  SecondThread copy([&] { ring.upload(device_, bytes_of(sent), kBytes, order); });
   give_time_to("cuMemcpyHtoDAsync");
   EXPECT_FALSE(copy.done());
   held.open();
@@ -88,7 +88,7 @@ TEST_F(StagingOrderTest, ADownloadComesAfterTheWorkThatIsInTheStream) {
   held.hold(order);
   driver().call(symbol::memset_d8_async)(device_, std::uint8_t{2}, kBytes, order);
   log_calls(1);
-  Background copy([&] { ring.download(bytes_of(received), device_, kBytes, order); });
+  SecondThread copy([&] { ring.download(bytes_of(received), device_, kBytes, order); });
   give_time_to("cuMemcpyDtoHAsync");
   EXPECT_FALSE(copy.done());
   held.open();
@@ -108,7 +108,7 @@ TEST_F(StagingOrderTest, TheLegacyDefaultStreamOrdersBlockingStreamsToo) {
     held.hold(blocking);
     driver().call(symbol::memset_d8_async)(device_, std::uint8_t{2}, kBytes, blocking);
     log_calls(1);
-    Background copy([&] { ring.download(bytes_of(received), device_, kBytes, legacy); });
+    SecondThread copy([&] { ring.download(bytes_of(received), device_, kBytes, legacy); });
     give_time_to("cuMemcpyDtoHAsync");
     EXPECT_FALSE(copy.done());
     held.open();
@@ -157,7 +157,7 @@ TEST_F(StagingOrderTest, StagedUploadsOfDifferentSizesDontWaitForTheStream) {
   const Bytes sent = pattern(64 * kKiB, 3);
   contract::Gate held = gate();
   held.hold(order);
-  Background uploads([&] {
+  SecondThread uploads([&] {
     ring.upload(device_, bytes_of(sent), 60 * kKiB, order, UploadEnd::staged);
     ring.upload(device_ + 60 * kKiB, bytes_of(sent) + 60 * kKiB, 4 * kKiB, order,
                 UploadEnd::staged);

@@ -14,7 +14,7 @@
 #include "host/system/text_file.hpp"
 #include "occupy.hpp"
 #include "transfer/meeting_place.hpp"
-#include "transfer/staging/copy_moments.hpp"
+#include "transfer/staging/staging_job.hpp"
 #include "transfer/staging_under_test.hpp"
 
 namespace isthmus::transfer {

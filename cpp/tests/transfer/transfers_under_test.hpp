@@ -6,7 +6,7 @@
 
 #include <isthmus/transfer.hpp>
 
-#include "transfer/copy/transfers_with_ring.hpp"
+#include "transfer/copy/engine.hpp"
 #include "transfer/profile/profile.hpp"
 #include "transfer/profile_text.hpp"
 #include "transfer/staging_under_test.hpp"

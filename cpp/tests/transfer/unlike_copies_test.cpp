@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "transfer/many/alike_copies.hpp"
+#include "transfer/many/choose_many.hpp"
 #include "transfer/transfers_under_test.hpp"
 
 namespace isthmus::transfer {

@@ -7,7 +7,6 @@
 #include "device/lasting.hpp"
 #include "transfer/request/failed_copy.hpp"
 #include "transfer/request/mapped_file_copy.hpp"
-#include "transfer/request/undefined_bytes.hpp"
 
 namespace isthmus::transfer {
 namespace {

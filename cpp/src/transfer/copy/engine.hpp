@@ -20,8 +20,12 @@
 #include "transfer/plan/devices.hpp"
 #include "transfer/plan/window_cache.hpp"
 #include "transfer/request/host_memory.hpp"
+#include "transfer/staging/staging_ring.hpp"
 
 namespace isthmus::transfer {
+
+/// For tests that make many Transfers: a smaller ring pins less memory.
+Transfers transfers_with_ring(Windows windows, const RingSettings& ring);
 
 /// What copies of one Transfers share. May be used from any thread of the process that made it: a
 /// forked child uses here().

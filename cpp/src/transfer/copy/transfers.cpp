@@ -3,7 +3,6 @@
 
 #include "transfer/copy/copy_at_once.hpp"
 #include "transfer/copy/engine.hpp"
-#include "transfer/copy/transfers_with_ring.hpp"
 
 namespace isthmus {
 

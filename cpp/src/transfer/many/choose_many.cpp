@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "device/capture.hpp"
-#include "transfer/many/alike_copies.hpp"
 
 namespace isthmus::transfer {
 

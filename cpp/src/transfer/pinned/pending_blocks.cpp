@@ -1,4 +1,4 @@
-#include "transfer/pinned/pending_blocks.hpp"
+#include "transfer/pinned/pinned_registry.hpp"
 
 namespace isthmus::transfer {
 namespace {

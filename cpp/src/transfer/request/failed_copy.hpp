@@ -2,11 +2,18 @@
 // (DriverError::memory_in_use()). Also works when memory has run out.
 #pragma once
 
+#include <cstddef>
 #include <exception>
+#include <string>
 
 #include "driver/driver.hpp"
 
 namespace isthmus::transfer {
+
+inline std::string undefined_text(std::size_t begin, std::size_t end) {
+  return "bytes [" + std::to_string(begin) + ", " + std::to_string(end) +
+         ") of the target are undefined";
+}
 
 /// Prepares what can't be allocated once memory has run out. Call before the first copy.
 void prepare_for_failures();

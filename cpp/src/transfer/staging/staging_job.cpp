@@ -6,7 +6,6 @@
 #include <isthmus/errors.hpp>
 
 #include "transfer/request/failed_copy.hpp"
-#include "transfer/request/undefined_bytes.hpp"
 
 namespace isthmus::transfer {
 

@@ -8,16 +8,111 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
+#include <vector>
 
+#include "device/link_copies.hpp"
 #include "driver/driver.hpp"
 #include "host/cpu/spinning_worker.hpp"
-#include "transfer/staging/copy_moments.hpp"
-#include "transfer/staging/full_pieces.hpp"
 #include "transfer/staging/piece_plan.hpp"
 #include "transfer/staging/slot_filler.hpp"
 #include "transfer/staging/staged_ranges.hpp"
 
 namespace isthmus::transfer {
+
+/// Filled by the threads of one copy, in ns of host::steady_ns(). A thread that begins when the copy
+/// ends may note that in the next one's.
+class CopyMoments {
+public:
+  void clear() noexcept {
+    last_begun_ns_ = first_enqueued_ns_ = last_enqueued_ns_ = enqueueing_ns_ = 0;
+    num_pieces_ = 0;
+  }
+  /// A thread began to work.
+  void note_begun(std::int64_t now_ns) noexcept { raise(last_begun_ns_, now_ns); }
+  /// A piece was enqueued, from `begun_ns` to `ended_ns`.
+  void note_enqueued(std::int64_t begun_ns, std::int64_t ended_ns) noexcept {
+    std::int64_t none = 0;
+    first_enqueued_ns_.compare_exchange_strong(none, ended_ns);
+    raise(last_enqueued_ns_, ended_ns);
+    enqueueing_ns_ += ended_ns - begun_ns;
+    ++num_pieces_;
+  }
+
+  std::int64_t last_begun_ns() const noexcept { return last_begun_ns_; }
+  std::int64_t first_enqueued_ns() const noexcept { return first_enqueued_ns_; }
+  std::int64_t last_enqueued_ns() const noexcept { return last_enqueued_ns_; }
+  /// The sum over all threads, including what they waited for each other.
+  std::int64_t enqueueing_ns() const noexcept { return enqueueing_ns_; }
+  std::int64_t num_pieces() const noexcept { return num_pieces_; }
+
+private:
+  static void raise(std::atomic<std::int64_t>& last_ns, std::int64_t now_ns) noexcept {
+    std::int64_t before_ns = last_ns;
+    while (before_ns < now_ns && !last_ns.compare_exchange_weak(before_ns, now_ns)) {
+    }
+  }
+
+  std::atomic<std::int64_t> last_begun_ns_{0};
+  std::atomic<std::int64_t> first_enqueued_ns_{0};
+  std::atomic<std::int64_t> last_enqueued_ns_{0};
+  std::atomic<std::int64_t> enqueueing_ns_{0};
+  std::atomic<std::int64_t> num_pieces_{0};
+};
+
+/// A piece whose bytes are all in its slot.
+struct FullPiece {
+  std::size_t piece = 0;  ///< its index
+  std::uint32_t slot = 0;
+  std::vector<LinkCopy> copies;
+};
+
+/// Pieces in the order in which they became full. Any thread adds; one at a time, the sender, takes.
+/// It holds this as a lock. A thread that adds a piece must then try to become the sender, until it
+/// fails or nothing is left.
+///
+/// The operations are sequentially consistent. So a thread that fails to become the sender has left
+/// its piece to the one that is: that one finds the piece when it looks again after unlock().
+class FullPieces {
+public:
+  /// num_pieces  that will be added, each once
+  explicit FullPieces(std::size_t num_pieces)
+      : num_pieces_(num_pieces), entries_(std::make_unique<Entry[]>(num_pieces)) {}
+
+  void add(FullPiece full) noexcept {
+    Entry& entry = entries_[num_added_.fetch_add(1, std::memory_order_relaxed)];
+    entry.full = std::move(full);
+    entry.added.store(true);
+  }
+  /// True if the next piece isn't full.
+  bool empty() const noexcept {
+    const std::size_t next = num_taken_.load();
+    return next == num_pieces_ || !entries_[next].added.load();
+  }
+  /// Called by the sender. Nothing if it is empty().
+  std::optional<FullPiece> take() noexcept {
+    if (empty()) return std::nullopt;
+    const std::size_t next = num_taken_.load();
+    num_taken_.store(next + 1);
+    return std::move(entries_[next].full);
+  }
+
+  /// Makes the calling thread the sender if there is none.
+  bool try_lock() noexcept { return !has_sender_.exchange(true); }
+  void unlock() noexcept { has_sender_.store(false); }
+
+private:
+  struct Entry {
+    FullPiece full;
+    std::atomic<bool> added{false};
+  };
+
+  const std::size_t num_pieces_;
+  const std::unique_ptr<Entry[]> entries_;
+  std::atomic<bool> has_sender_{false};
+  std::atomic<std::size_t> num_added_{0};
+  std::atomic<std::size_t> num_taken_{0};
+};
 
 /// A slot, and the ticket of the queue after which threads may use it: until then an upload's former
 /// bytes leave it, or a download's arrive.
