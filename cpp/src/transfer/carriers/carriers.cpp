@@ -14,8 +14,6 @@ constexpr std::uint32_t kTimedEvery = 64;
 
 constinit thread_local std::uint32_t num_again_of_thread = 0;
 
-constexpr double kSecondsPerNs = 1e-9;
-
 }  // namespace
 
 Carriers::Carriers(const Driver& driver, std::chrono::nanoseconds least_pause,
@@ -93,7 +91,7 @@ void Carriers::carry_timed(const Plan& plan, const Request& request, std::uint32
 double Carriers::end_copy(std::int64_t start_ns) {
   const std::int64_t end_ns = pauses_.now_ns();
   pauses_.note_end(end_ns);
-  return static_cast<double>(end_ns - start_ns) * kSecondsPerNs;
+  return static_cast<double>(end_ns - start_ns) * 1e-9;
 }
 
 /// An upload that can't be begun is made at once if its source must be free on return.

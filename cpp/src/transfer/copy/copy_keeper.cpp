@@ -19,8 +19,6 @@ namespace {
 // than the one before, so the end of a copy is noticed at most a quarter of its time too late.
 constexpr std::chrono::microseconds kFirstPause{50};
 constexpr std::chrono::microseconds kLongestPause{10'000};
-// The pause while nobody waits: those who ask for a copy also release its arrays.
-constexpr std::chrono::seconds kIdlePause{1};
 
 std::string text_of(const std::exception_ptr& failure) {
   try {
@@ -282,7 +280,8 @@ void CopyKeeper::sleep(Lock& lock) {
     changed_.wait_for(lock, pause_, woken);
     pause_ = std::min(pause_ * 5 / 4, kLongestPause);
   } else if (!quiet_ || !was_quiet) {
-    changed_.wait_for(lock, kIdlePause, woken);
+    // The pause while nobody waits: those who ask for a copy also release its arrays.
+    changed_.wait_for(lock, std::chrono::seconds{1}, woken);
   } else {
     idle_ = true;
     changed_.wait(lock, woken);

@@ -17,9 +17,6 @@
 namespace isthmus::transfer {
 namespace {
 
-// If the threads that help copies spin for less, every call would be a pause.
-constexpr std::chrono::microseconds kLeastPause{20};
-
 /// Only one thread's copies: those of several occupy more than the caller.
 bool is_shorter_than_beginning(CopyPath path, const Crossing& crossing, const DevicePaths& device) {
   return path == CopyPath::window &&
@@ -42,7 +39,9 @@ Engine::Engine(Windows the_windows, const RingSettings& ring)
       cache_(std::make_unique<WindowCache>(windows)),
       devices_(driver, *cache_, ring),
       chooser_(driver, devices_, *cache_),
-      carriers_(driver, std::max<std::chrono::nanoseconds>(window::spin_time(), kLeastPause)),
+      // If the threads that help copies spin for less, every call would be a pause.
+      carriers_(driver, std::max<std::chrono::nanoseconds>(window::spin_time(),
+                                                           std::chrono::microseconds{20})),
       plans_(driver, devices_, *cache_, host_memory_),
       many_(driver, host_memory_, devices_, *cache_, chooser_, carriers_),
       strided_(driver, host_memory_, devices_) {

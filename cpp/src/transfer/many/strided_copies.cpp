@@ -35,9 +35,6 @@ struct StridedTask {
 
 namespace {
 
-// The driver copies shorter rows one by one, each slower than the link.
-constexpr std::size_t kMinRowBytes = 512;
-
 StridedEnd examine_end(const Driver& driver, const HostMemory& host_memory, const void* first,
                        const Layouts::Span& span, host::Access access, const char* role) {
   if (first == nullptr)
@@ -133,8 +130,9 @@ StridedCopies::Checked StridedCopies::checked(const StridedCopy& copy, const Cop
   if (is_captured(driver_, request.stream))
     throw Unavailable("a copy between two layouts", "the stream is being captured",
                       "a stream that isn't captured");
+  // The driver copies shorter rows one by one, each slower than the link.
   const bool suits_driver =
-      layouts.fits_driver() && !checked.task.is_pageable() && layouts.row_bytes() >= kMinRowBytes;
+      layouts.fits_driver() && !checked.task.is_pageable() && layouts.row_bytes() >= 512;
   const std::string obstacle =
       suits_driver ? std::string() : kernel_obstacle(*checked.paths, layouts);
   if (!obstacle.empty() && !layouts.fits_driver())

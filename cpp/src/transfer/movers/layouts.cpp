@@ -10,12 +10,6 @@
 namespace isthmus::transfer {
 namespace {
 
-// cuMemcpy2D's limit on most devices: CU_DEVICE_ATTRIBUTE_MAX_PITCH. Longer ones are the kernel's.
-constexpr std::ptrdiff_t kMaxPitchBytes = std::numeric_limits<std::int32_t>::max();
-
-// A lane of kernels/strided.cu moves so many at once.
-constexpr std::size_t kLongestWordBytes = 16;
-
 std::ptrdiff_t signed_of(std::size_t number) { return static_cast<std::ptrdiff_t>(number); }
 
 /// True if walking the inner dimension to its end leads to the outer one's next item, at both ends.
@@ -27,7 +21,8 @@ bool continues(const Dimension& outer, const Dimension& inner) {
 
 /// The rows of one end. The rows of a slice are whole rows apart.
 bool nests(std::ptrdiff_t row, std::ptrdiff_t slice, std::size_t num_rows, std::size_t row_bytes) {
-  if (row < signed_of(row_bytes) || row > kMaxPitchBytes) return false;
+  // cuMemcpy2D's limit on most devices: CU_DEVICE_ATTRIBUTE_MAX_PITCH. Longer ones are the kernel's.
+  if (row < signed_of(row_bytes) || row > std::numeric_limits<std::int32_t>::max()) return false;
   return slice == 0 || (slice % row == 0 && slice / row >= signed_of(num_rows));
 }
 
@@ -64,7 +59,8 @@ void Layouts::add(const Dimension& next) {
 
 void Layouts::split_item() {
   if (converts()) return;  // these are words
-  std::size_t word_bytes = kLongestWordBytes;
+  // A lane of kernels/strided.cu moves so many at once.
+  std::size_t word_bytes = 16;
   while (target_item_bytes_ % word_bytes != 0) word_bytes /= 2;
   if (word_bytes == target_item_bytes_) return;
   add({target_item_bytes_ / word_bytes, signed_of(word_bytes), signed_of(word_bytes)});

@@ -3,9 +3,6 @@
 namespace isthmus::transfer {
 namespace {
 
-// A program that frees blocks of many sizes in one stream must not search them all each time.
-constexpr int kMaxLookedAt = 32;
-
 bool fits(const Block& block, std::size_t size_bytes, std::size_t max_bytes,
           std::size_t alignment_bytes) {
   return block.size_bytes >= size_bytes && block.size_bytes <= max_bytes &&
@@ -26,7 +23,8 @@ Block* PendingBlocks::take(std::uint64_t stream_id, std::size_t size_bytes, std:
   const auto found = streams_.find(stream_id);
   if (found == streams_.end()) return nullptr;
   Block* block = found->second.blocks.last();
-  for (int looked_at = 0; block != nullptr && looked_at < kMaxLookedAt; ++looked_at) {
+  // A program that frees blocks of many sizes in one stream must not search them all each time.
+  for (int looked_at = 0; block != nullptr && looked_at < 32; ++looked_at) {
     if (fits(*block, size_bytes, max_bytes, alignment_bytes)) {
       remove(found->second, block);
       return block;

@@ -41,13 +41,8 @@ constexpr std::size_t kHeadStartPages = 2;
 constexpr int kDropThreads = 4;
 constexpr std::size_t kMinBytesDroppedByThreads = std::size_t{128} << 20U;
 
-// Of 512 faults if all pages are small, and 32 if they have 64 KiB.
-constexpr std::size_t kMaxFaultsPerHugePage = 4;
-constexpr double kSecondsPerNanosecond = 1e-9;
-constexpr unsigned kRegisterFlags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
-
 double seconds_since(std::int64_t begun_ns) {
-  return static_cast<double>(host::steady_ns() - begun_ns) * kSecondsPerNanosecond;
+  return static_cast<double>(host::steady_ns() - begun_ns) * 1e-9;
 }
 
 std::size_t piece_bytes_of(const PinOptions& options) {
@@ -94,8 +89,9 @@ host::HugeMapping map_memory(std::size_t size_bytes, int node) {
 
 /// True if there were so few faults for these bytes that most pages are huge.
 bool came_in_huge_pages(std::size_t num_faults, std::size_t size_bytes) {
+  // Of 512 faults if all pages are small, and 32 if they have 64 KiB.
   return host::huge_pages().transparent != "never" &&
-         num_faults <= kMaxFaultsPerHugePage * (size_bytes / kHugePageBytes);
+         num_faults <= 4 * (size_bytes / kHugePageBytes);
 }
 
 }  // namespace
@@ -172,8 +168,9 @@ void PinnedRegion::State::register_pieces(const PinOptions& options) {
     }
     const std::int64_t begun_ns = host::steady_ns();
     const std::size_t size_bytes = std::min(piece_bytes, mapping.size_bytes() - registered_bytes);
-    const CUresult result = driver.raw(symbol::mem_host_register)(mapping.data() + registered_bytes,
-                                                                  size_bytes, kRegisterFlags);
+    const CUresult result = driver.raw(symbol::mem_host_register)(
+        mapping.data() + registered_bytes, size_bytes,
+        CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
     if (result != CUDA_SUCCESS) {
       throw_pin_failure(driver, result, mapping.size_bytes(), host::memory_limits());
     }

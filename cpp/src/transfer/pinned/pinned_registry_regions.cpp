@@ -12,10 +12,8 @@
 namespace isthmus::transfer {
 namespace {
 
-constexpr double kSecondsPerNanosecond = 1e-9;
-
 double seconds_since(std::int64_t begun_ns) {
-  return static_cast<double>(host::steady_ns() - begun_ns) * kSecondsPerNanosecond;
+  return static_cast<double>(host::steady_ns() - begun_ns) * 1e-9;
 }
 
 }  // namespace

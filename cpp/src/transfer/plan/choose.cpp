@@ -28,19 +28,15 @@ bool is_staged_now(const Task& task, const Request& request) {
   return request.when == Return::source_free && task.uploads();
 }
 
-// Other paths carry such memory through BounceMemory, by one thread.
-constexpr std::size_t kMinStagedFileBytes = std::size_t{1} << 20U;
-
-// The driver reads so many bytes at once. Before it reads more, it may wait for the stream.
-// Source: CUDA Driver API, "API synchronization behavior".
-constexpr std::size_t kMaxReadAtOnceBytes = std::size_t{64} << 10U;
-
 /// Staged whatever other paths cost: long memory of a mapped file, and a long upload whose source may
 /// change on return, which must not wait for the stream.
 bool is_staged_anyway(const Task& task, const Request& request, const DevicePaths& device) {
   const std::size_t size_bytes = task.ends.size_bytes;
-  const bool is_file = task.ends.may_vanish() && size_bytes >= kMinStagedFileBytes;
-  const bool would_wait = is_staged_now(task, request) && size_bytes > kMaxReadAtOnceBytes &&
+  // Other paths carry such memory through BounceMemory, by one thread.
+  const bool is_file = task.ends.may_vanish() && size_bytes >= std::size_t{1} << 20U;
+  // The driver reads so many bytes at once. Before it reads more, it may wait for the stream.
+  // Source: CUDA Driver API, "API synchronization behavior".
+  const bool would_wait = is_staged_now(task, request) && size_bytes > std::size_t{64} << 10U &&
                           task.crossing.host_kind == MemoryKind::pageable;
   return (is_file || would_wait) && device.obstacle(CopyPath::staged, task.crossing).empty();
 }

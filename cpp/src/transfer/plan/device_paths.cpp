@@ -12,7 +12,6 @@ namespace {
 // A copy's window maps at most 16 MiB; above that the driver and the ring are much faster anyway
 // (benchmarks/windows).
 constexpr std::size_t kMaxWindowBytes = std::size_t{16} << 20U;
-constexpr std::size_t kSmallestStep = 64;
 // Less than beginning a copy by the driver and waiting for it takes: 8.5 us at least for 64 bytes down
 // from Python on an H200. Source: benchmarks/frontdoor/h200/calls.json.
 constexpr double kBeginningSeconds = 5e-6;
@@ -210,7 +209,7 @@ void DevicePaths::find_window_limits(Direction direction) {
   std::size_t always_bytes = 0;
   std::size_t alone_bytes = 0;
   std::size_t at_once_bytes = 0;
-  for (std::size_t size = kSmallestStep; size <= kMaxWindowBytes; size += size / 4) {
+  for (std::size_t size = 64; size <= kMaxWindowBytes; size += size / 4) {
     const BestWindows again = best_windows(direction, size, false);
     if (!again.for_both) break;
     const BestWindows after_pause = best_windows(direction, size, true);

@@ -15,16 +15,10 @@
 namespace isthmus::transfer {
 namespace {
 
-constexpr std::chrono::milliseconds kSweepPeriod{100};
-constexpr int kIdleSweeps = 20;
 // What one window maps at most: more pages cost more to open (benchmarks/windows, lifecycle), and
 // small copies tend to stay close together.
 constexpr std::size_t kPieceBytes = std::size_t{16} << 20U;
 constexpr std::size_t kPieceAlignment = std::size_t{2} << 20U;
-constexpr std::size_t kMaxMissedBuffers = 4096;
-// A window that was refused is tried again, for the cause may pass, after copies of that buffer have
-// missed so many times what opening one costs: trying takes a hundredth of their time at most.
-constexpr double kPatience = 100;
 // The most threads that help: CopyThreads takes as many of them as pay.
 constexpr int kMaxThreads = 16;
 
@@ -131,7 +125,7 @@ std::shared_ptr<CachedWindow> WindowCache::earn(const MemoryRange& buffer, std::
   {
     const std::lock_guard lock(mutex_);
     if (refusals_.contains(buffer.device)) return nullptr;
-    if (missed_seconds_.size() > kMaxMissedBuffers) missed_seconds_.clear();
+    if (missed_seconds_.size() > 4096) missed_seconds_.clear();
     double& missed = missed_seconds_[buffer.buffer_id];
     missed += missed_seconds;
     if (missed < opening_seconds) return nullptr;
@@ -155,7 +149,9 @@ std::shared_ptr<CachedWindow> WindowCache::earn(const MemoryRange& buffer, std::
 
 void WindowCache::put_off(const MemoryRange& buffer, double opening_seconds) {
   const std::lock_guard lock(mutex_);
-  missed_seconds_[buffer.buffer_id] = -kPatience * opening_seconds;
+  // A window that was refused is tried again, for the cause may pass, after copies of that buffer have
+  // missed so many times what opening one costs: trying takes a hundredth of their time at most.
+  missed_seconds_[buffer.buffer_id] = -100 * opening_seconds;
 }
 
 std::shared_ptr<CachedWindow> WindowCache::open(const MemoryRange& buffer, std::uintptr_t address,
@@ -215,11 +211,11 @@ void WindowCache::sweep_until_empty() {
   int num_sweeps = 0;
   std::unique_lock lock(mutex_);
   while (!ending_ && !open_.empty()) {
-    wake_.wait_for(lock, kSweepPeriod, [this] { return ending_; });
+    wake_.wait_for(lock, std::chrono::milliseconds{100}, [this] { return ending_; });
     if (ending_) break;
     lock.unlock();
     try {
-      close_some(++num_sweeps % kIdleSweeps == 0);
+      close_some(++num_sweeps % 20 == 0);
     } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): a lost context
     }
     lock.lock();

@@ -15,7 +15,6 @@ namespace {
 
 /// The most bytes of the text that a message repeats.
 constexpr std::size_t kShownBytes = 80;
-constexpr std::size_t kShownErrorBytes = 200;
 /// In the order of JsonValue::held.
 constexpr std::array<std::string_view, 8> kTypeNames{"null",   "boolean", "number", "number",
                                                      "number", "string",  "array",  "object"};
@@ -50,7 +49,7 @@ public:
   bool parse_error(std::size_t /*place*/, const std::string& /*token*/,
                    const nlohmann::json::exception& error) {
     // The message repeats the offending bytes, whatever they are.
-    throw UsageError(host::printable(error.what(), kShownErrorBytes));
+    throw UsageError(host::printable(error.what(), 200));
   }
 
 private:

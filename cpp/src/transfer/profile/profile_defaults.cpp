@@ -48,15 +48,7 @@ struct Bent {
 // The driver's fixed costs: the shortest copy of 4 B, including completion. H2D 5.5 us
 // (first_light), D2H 6.7 us pinned and 7.2 us pageable (windows).
 constexpr double kDriverUploadSeconds = 5.5 * kMicro;
-constexpr double kDriverDownloadSeconds = 6.7 * kMicro;
 constexpr double kPageableDownloadSeconds = 7.2 * kMicro;
-
-/// A window's write and its fence: at most 0.22 us up to 64 B (windows).
-constexpr double kWindowWriteSeconds = 0.22 * kMicro;
-/// The minimum of pinning and freeing 4 KiB (prototypes).
-constexpr double kPinSeconds = 1200 * kMicro;
-/// What staging reaches of the link (prototypes: 0.87 to 0.94).
-constexpr double kStagedShare = 0.85;
 
 /// What machines with one kind of link have in common.
 struct LinkFigures {
@@ -68,10 +60,13 @@ struct LinkFigures {
   double window_read = 0;
   double read_seconds = 0;                       ///< of a window's read of up to 1 KiB
   double upload_seconds = kDriverUploadSeconds;  ///< of 4 pinned bytes
-  double download_seconds = kDriverDownloadSeconds;
-  double window_write_seconds = kWindowWriteSeconds;
-  double pin_seconds = kPinSeconds;  ///< of pinning and unpinning for one copy
-  double staged_share = kStagedShare;
+  double download_seconds = 6.7 * kMicro;
+  /// A window's write and its fence: at most 0.22 us up to 64 B (windows).
+  double window_write_seconds = 0.22 * kMicro;
+  /// The minimum of pinning and freeing 4 KiB (prototypes).
+  double pin_seconds = 1200 * kMicro;  ///< of pinning and unpinning for one copy
+  /// What staging reaches of the link (prototypes: 0.87 to 0.94).
+  double staged_share = 0.85;
   bool modelled = false;  ///< each thread of a window adds its rate, up to the link's
 };
 
@@ -237,10 +232,9 @@ Bent window_read_threads(const LinkFigures& link, double num_cores) {
 /// one completion: 60 us.
 constexpr double kUploadThread = 7 * kGiga;
 constexpr double kDownloadThread = 13 * kGiga;
-constexpr double kThreadAlone = 6 * kGiga;
 constexpr double kMaxStagingThreads = 10;
 Bent staged(double link_bytes_per_s, double thread_bytes_per_s, double num_cores) {
-  if (num_cores < 2) thread_bytes_per_s = kThreadAlone;
+  if (num_cores < 2) thread_bytes_per_s = 6 * kGiga;
   const double num_threads = std::clamp(std::floor(num_cores) - 1, 1.0, kMaxStagingThreads);
   return {60 * kMicro, {{0, std::min(thread_bytes_per_s * num_threads, link_bytes_per_s)}}};
 }
@@ -248,19 +242,17 @@ Bent staged(double link_bytes_per_s, double thread_bytes_per_s, double num_cores
 /// Threads of a download: those that take a quarter more than the link gives. More would only burn
 /// CPU time waiting for it: on an H100 six take 64 and 256 MiB down as fast as eight and ten, for three
 /// quarters and for 0.6 of their CPU time. Source: benchmarks/rhythms/h100/threads.json.
-constexpr double kOverLink = 1.25;
 constexpr double kMinDownloadThreads = 4;
 RingThreads ring_threads_for(const LinkFigures& link) {
-  const double num_threads = std::ceil(kOverLink * link.pinned_d2h / kDownloadThread);
+  const double num_threads = std::ceil(1.25 * link.pinned_d2h / kDownloadThread);
   return {.download =
               static_cast<int>(std::clamp(num_threads, kMinDownloadThreads, kMaxStagingThreads))};
 }
 
-/// Pinning for one copy: 46 ms/GiB to register 4 KiB pages and 18 to unregister them (prototypes),
-/// then the copy.
-constexpr double kPinSecondsPerByte = 64e-3 / static_cast<double>(kGiB);
 Bent registered(double pin_seconds, double link_bytes_per_s) {
-  return {pin_seconds, {{0, 1 / (kPinSecondsPerByte + 1 / link_bytes_per_s)}}};
+  /// Pinning for one copy: 46 ms/GiB to register 4 KiB pages and 18 to unregister them (prototypes),
+  /// then the copy.
+  return {pin_seconds, {{0, 1 / (64e-3 / static_cast<double>(kGiB) + 1 / link_bytes_per_s)}}};
 }
 
 /// Only whole pages are pinned, and the driver copies the rest: fewer bytes than two pages may have

@@ -26,8 +26,6 @@ constexpr std::uint64_t kMaxThreads = 1024;
 constexpr double kMaxCores = 65'536;
 /// The most bytes of the text that a message repeats.
 constexpr std::size_t kShownBytes = 80;
-/// Cores vary by fractions of a quota; threads only by whole ones.
-constexpr double kSameCores = 0.5;
 
 constexpr std::string_view kDateForm = "0000-00-00";
 
@@ -313,7 +311,8 @@ Profile read_profile(const JsonValue& document, const ProfileIdentity& here) {
   check_driver_is_there(entries);
   std::string source = "profile of " + root.at("measurement").at("finished_at").date();
   const double num_cores = machine.at("num_cores").positive(kMaxCores);
-  if (here.num_cores < num_cores - kSameCores) {
+  /// Cores vary by fractions of a quota; threads only by whole ones.
+  if (here.num_cores < num_cores - 0.5) {
     with_cores(entries, here);
     source +=
         " with " + cores_text(num_cores) + " cores, corrected for " + cores_text(here.num_cores);

@@ -9,9 +9,6 @@
 namespace isthmus::transfer {
 namespace {
 
-// A driver that twice in a row can't wait for a stream has lost its context.
-constexpr int kNumStops = 2;
-
 [[noreturn]] void throw_unknown(const std::string& why) {
   DriverError(CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN", "cuStreamSynchronize", why)
       .throw_of_memory_in_use();
@@ -44,7 +41,8 @@ bool leaves_memory_in_use(const std::exception_ptr& failure) noexcept {
 
 bool comes_to_rest(const Driver& driver, CUstream stream) noexcept {
   const ScopedRelaxedCapture relaxed(driver);
-  for (int i = 0; i < kNumStops; ++i) {
+  // A driver that twice in a row can't wait for a stream has lost its context.
+  for (int i = 0; i < 2; ++i) {
     if (driver.raw(symbol::stream_synchronize)(stream) == CUDA_SUCCESS) return true;
   }
   return false;

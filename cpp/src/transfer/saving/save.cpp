@@ -19,9 +19,6 @@
 namespace isthmus::transfer {
 namespace {
 
-// How long the caller sleeps between two questions whether it is interrupted.
-constexpr std::chrono::milliseconds kQuestionEvery{50};
-
 /// Saves pieces until none is left: one is collected while the one before it is written.
 void save_pieces(SaveJob& job, std::byte* memory, std::size_t piece_bytes) {
   StagedPiece one(job, memory);
@@ -49,7 +46,8 @@ public:
   /// Returns true once so many have ended, and false after a while.
   bool await(std::size_t count) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kQuestionEvery, [&] { return count_ >= count; });
+    // How long the caller sleeps between two questions whether it is interrupted.
+    return changed_.wait_for(lock, std::chrono::milliseconds{50}, [&] { return count_ >= count; });
   }
 
 private:

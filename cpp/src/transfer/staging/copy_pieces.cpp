@@ -8,15 +8,10 @@
 namespace isthmus::transfer {
 namespace {
 
-// Fewer threads that demote fill slots more slowly than the link takes them.
-constexpr int kMinDemotingThreads = 12;
 // The longest piece is at most this many times as long as an upload's last pieces. Those are copied
 // while others cross, unless memory is slower than the link: then the link idles only for the last
 // one.
 constexpr std::size_t kMaxOverLast = 4;
-// A download's first piece is longer than its last by this factor: the link doesn't wait for the
-// first.
-constexpr std::size_t kFirstOverLast = 4;
 // At least so many pieces per upload, so that the link starts early.
 constexpr int kMinUploadPieces = 4;
 constexpr std::size_t kLineBytes = 64;
@@ -33,8 +28,8 @@ SlotFilling StagingRing::WorkerPool::upload_filling(std::size_t size_bytes,
   using enum SlotStores;
   // Shorter copies aren't demoted: there the link waits for the threads to wake, and streaming is as
   // fast.
-  if (can_demote() && is_long(size_bytes) && num_threads >= kMinDemotingThreads)
-    return {.first = demoted};
+  // Fewer threads that demote fill slots more slowly than the link takes them.
+  if (can_demote() && is_long(size_bytes) && num_threads >= 12) return {.first = demoted};
   return {streaming, settings.min_long_bytes, fetched};
 }
 
@@ -83,7 +78,9 @@ PlanLimits StagingRing::WorkerPool::download_limits(std::size_t size_bytes,
   const std::size_t most =
       std::max(piece_bytes(size_bytes, settings.download_pieces, settings.slot_bytes), grain);
   const std::size_t last = std::max(settings.first_bytes, grain);
-  const std::size_t first = std::clamp(kFirstOverLast * settings.first_bytes, last, most);
+  // A download's first piece is longer than its last by this factor: the link doesn't wait for the
+  // first.
+  const std::size_t first = std::clamp(4 * settings.first_bytes, last, most);
   return {first,
           last,
           most,

@@ -13,8 +13,6 @@ using Clock = std::chrono::steady_clock;
 
 // No other data shares the cache line that the device writes.
 constexpr std::size_t kFlagBytes = host::kApartBytes;
-// Other threads enqueue in some microseconds each; a sleep takes longer than all of them.
-constexpr int kMaxTries = 512;
 // Longer than the largest piece takes, so that a normal copy asks the driver nothing.
 constexpr std::chrono::milliseconds kAskTime{1};
 constexpr int kPausesPerClockRead = 64;
@@ -93,7 +91,8 @@ void CrossingQueue::enqueue(std::span<const LinkCopy> copies) const {
 
 std::unique_lock<std::mutex> CrossingQueue::lock_for_one_piece() {
   std::unique_lock lock(enqueueing_, std::try_to_lock);
-  for (int i = 0; !lock.owns_lock() && i < kMaxTries; ++i) {
+  // Other threads enqueue in some microseconds each; a sleep takes longer than all of them.
+  for (int i = 0; !lock.owns_lock() && i < 512; ++i) {
     host::pause_briefly();
     (void)lock.try_lock();
   }

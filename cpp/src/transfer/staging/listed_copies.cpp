@@ -11,8 +11,6 @@ namespace isthmus::transfer {
 namespace {
 
 constexpr std::size_t kLineBytes = 64;
-// Shorter targets may share a page with others: a thread less that faults it isn't worth a gap.
-constexpr std::size_t kMinPagedBytes = std::size_t{64} << 10U;
 
 std::size_t address_of(const std::byte* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
 
@@ -51,7 +49,8 @@ private:
     } else {
       const MemoryTarget& target =
           targets_.emplace_back(piece.host, piece.size_bytes, streamed, backing);
-      if (piece.size_bytes >= kMinPagedBytes) grain = target.grain_bytes();
+      // Shorter targets may share a page with others: a thread less that faults it isn't worth a gap.
+      if (piece.size_bytes >= std::size_t{64} << 10U) grain = target.grain_bytes();
     }
     grain_bytes_ = std::max(grain_bytes_, grain);
     ranges_.add({piece.device, piece.size_bytes, nullptr, &targets_.back()}, address_of(piece.host),

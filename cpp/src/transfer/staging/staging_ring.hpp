@@ -15,8 +15,8 @@ class CopyMoments;
 class SlotCrossing;
 class SlotFiller;
 
-/// Settings that were chosen by measurement. Source: benchmarks/transfer/README.md, and
-/// benchmarks/transfer/h100/ring_hot.json, ring_growth.json and ring_limits_stores.json there.
+/// Settings that were chosen by measurement. Source: benchmarks/transfer/h100/ring_stores.json,
+/// ring_hot.json, ring_growth.json and ring_limits_stores.json there.
 struct RingSettings {
   int num_threads = 0;           ///< threads that copy, including the caller's; 0: as many as pay
                                  ///< on this machine

@@ -24,23 +24,11 @@ constexpr int kMaxThreads = 10;
 // Demoting slots needs more: 64 MiB reach 0.80 of the link's speed with 10, 0.85 with 12, 0.91 with
 // 15. Source: benchmarks/transfer/h100/ring_stores.json.
 constexpr int kMaxDemotingThreads = 15;
-constexpr int kMinHelpersForOneLess = 7;
 // Zeroing new pages needs more, too: 33 GB/s rather than 29 with 12. Source:
 // tag explorations, benchmarks/transfer.
 constexpr int kMaxFreshThreads = 15;
-// Copies that aren't demoted have few threads; more would mostly burn CPU time while they wait for
-// the link. 4 MiB by four threads take 0.98 (down) and 1.04 (up) of the time that six take, for 0.64
-// and 0.69 of the CPU time, 16 MiB by five 1.06 and 1.02, for 0.88 and 0.85. Source:
-// benchmarks/rhythms/h100/threads_short.json.
-constexpr int kMaxShortThreads = 4;
-constexpr std::size_t kMinMiddleBytes = std::size_t{8} << 20U;
-constexpr int kMaxMiddleThreads = 5;
 // A thread is woken for at least so many parts: fewer take less time than waking it.
 constexpr std::size_t kMinParts = 2;
-// Of a download, whose threads wait for the link most of the time: 1 MiB takes 87 us by two threads,
-// and 84 by three, for 1.5 times the CPU time. Source:
-// benchmarks/rhythms/h100/threads_short.json.
-constexpr std::size_t kMinDownloadParts = 8;
 // Each wake-up is a system call. More of them would delay the caller's first piece by more time
 // than they save.
 constexpr std::size_t kMaxWokenByCaller = 3;
@@ -58,7 +46,7 @@ std::optional<int> node_of(const Context& context) {
 /// cores, all are used.
 int possible_threads_of(const RingSettings& settings, int num_helpers) {
   if (settings.beyond_cores) return std::numeric_limits<int>::max();
-  return num_helpers < kMinHelpersForOneLess ? num_helpers + 1 : num_helpers;
+  return num_helpers < 7 ? num_helpers + 1 : num_helpers;
 }
 
 int threads_of(const RingSettings& settings, int max_threads, int possible_threads) {
@@ -125,7 +113,11 @@ int StagingRing::WorkerPool::threads_for(std::size_t size_bytes, std::size_t min
 /// How many threads a copy of this size has at most, if `most` take long ones.
 int StagingRing::WorkerPool::most_threads(std::size_t size_bytes, int most) const noexcept {
   if (settings.num_threads > 0 || is_long(size_bytes)) return most;
-  return std::min(most, size_bytes < kMinMiddleBytes ? kMaxShortThreads : kMaxMiddleThreads);
+  // Copies that aren't demoted have few threads; more would mostly burn CPU time while they wait for
+  // the link. 4 MiB by four threads take 0.98 (down) and 1.04 (up) of the time that six take, for 0.64
+  // and 0.69 of the CPU time, 16 MiB by five 1.06 and 1.02, for 0.88 and 0.85. Source:
+  // benchmarks/rhythms/h100/threads_short.json.
+  return std::min(most, size_bytes < std::size_t{8} << 20U ? 4 : 5);
 }
 
 int StagingRing::WorkerPool::upload_threads(std::size_t size_bytes) const noexcept {
@@ -136,7 +128,10 @@ int StagingRing::WorkerPool::upload_threads(std::size_t size_bytes) const noexce
 int StagingRing::WorkerPool::download_threads(std::size_t size_bytes, bool fresh) const noexcept {
   const int most = max_download_threads_.load(std::memory_order_relaxed);
   if (fresh) return threads_for(size_bytes, kMinParts, std::max(most, max_fresh_threads));
-  return threads_for(size_bytes, kMinDownloadParts, most_threads(size_bytes, most));
+  // Of a download, whose threads wait for the link most of the time: 1 MiB takes 87 us by two threads,
+  // and 84 by three, for 1.5 times the CPU time. Source:
+  // benchmarks/rhythms/h100/threads_short.json.
+  return threads_for(size_bytes, 8, most_threads(size_bytes, most));
 }
 
 int StagingRing::WorkerPool::num_threads() const noexcept {
