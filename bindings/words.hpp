@@ -18,12 +18,30 @@ struct Word {
   Value value;
 };
 
-template <typename Value, std::size_t N>
-Value value_of(const Word<Value> (&words)[N], const std::string& word, const char* what) {
+template <typename Value>
+const char* word_in(const Word<Value>& entry) {
+  return entry.word;
+}
+template <typename Value>
+Value value_in(const Word<Value>& entry) {
+  return entry.value;
+}
+/// Without a table: by the words of a public enum.
+template <typename Value>
+const char* word_in(Value value) {
+  return name_of(value).data();
+}
+template <typename Value>
+Value value_in(Value value) {
+  return value;
+}
+
+template <typename Entry, std::size_t N>
+auto value_of(const Entry (&entries)[N], const std::string& word, const char* what) {
   std::string known;
-  for (const auto& entry : words) {
-    if (word == entry.word) return entry.value;
-    known += (known.empty() ? "" : ", ") + std::string(entry.word);
+  for (const auto& entry : entries) {
+    if (word == word_in(entry)) return value_in(entry);
+    known += (known.empty() ? "" : ", ") + std::string(word_in(entry));
   }
   throw isthmus::UsageError(std::string("unknown ") + what + " '" + word + "': use " + known);
 }
@@ -31,19 +49,13 @@ Value value_of(const Word<Value> (&words)[N], const std::string& word, const cha
 /// The same for an argument from Python, which may be anything.
 ///
 /// what        the argument's name
-template <typename Value, std::size_t N>
-Value value_of(const Word<Value> (&words)[N], nanobind::handle word, const char* what) {
-  if (PyUnicode_Check(word.ptr())) return value_of(words, nanobind::cast<std::string>(word), what);
-  throw isthmus::UsageError(std::string(what) + " must be a word, such as '" + words[0].word +
-                            "', not " + nanobind::repr(word).c_str());
-}
-
-template <typename Value, std::size_t N>
-const char* word_of(const Word<Value> (&words)[N], Value value) {
-  for (const auto& entry : words) {
-    if (value == entry.value) return entry.word;
+template <typename Entry, std::size_t N>
+auto value_of(const Entry (&entries)[N], nanobind::handle word, const char* what) {
+  if (PyUnicode_Check(word.ptr())) {
+    return value_of(entries, nanobind::cast<std::string>(word), what);
   }
-  return "";
+  throw isthmus::UsageError(std::string(what) + " must be a word, such as '" + word_in(entries[0]) +
+                            "', not " + nanobind::repr(word).c_str());
 }
 
 /// The same by the words beside the enum.

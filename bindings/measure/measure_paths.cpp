@@ -25,11 +25,8 @@ using transfer::ProfileIdentity;
 
 namespace {
 
-constexpr Word<CopyPath> kPaths[] = {{"window", CopyPath::window},
-                                     {"window_threads", CopyPath::window_threads},
-                                     {"driver", CopyPath::driver},
-                                     {"staged", CopyPath::staged},
-                                     {"registered", CopyPath::registered}};
+constexpr CopyPath kPaths[] = {CopyPath::window, CopyPath::window_threads, CopyPath::driver,
+                               CopyPath::staged, CopyPath::registered};
 
 using measure::CopyPaths;
 using SharedPathBench = Unlocked<CopyPaths>;
@@ -79,9 +76,8 @@ void bind_use(nb::module_& m) {
           "seconds",
           [](const Profile& profile, const std::string& path, const std::string& direction,
              const std::string& host_memory, std::size_t size_bytes) -> nb::object {
-            constexpr Word<isthmus::MemoryKind> kinds[] = {
-                {"pageable", isthmus::MemoryKind::pageable},
-                {"pinned", isthmus::MemoryKind::pinned}};
+            constexpr isthmus::MemoryKind kinds[] = {isthmus::MemoryKind::pageable,
+                                                     isthmus::MemoryKind::pinned};
             constexpr Word<transfer::Direction> directions[] = {
                 {"h2d", transfer::Direction::host_to_device},
                 {"d2h", transfer::Direction::device_to_host}};
@@ -130,7 +126,8 @@ void bind_turns(nb::module_& m) {
           "max_seconds"_a = usual.max_seconds, "turn_seconds"_a = usual.turn_seconds,
           "hopeless"_a = usual.hopeless);
   nb::class_<measure::PathTimes>(m, "PathTimes", "The times of copies by one path.")
-      .def_prop_ro("path", [](const measure::PathTimes& one) { return word_of(kPaths, one.path); })
+      .def_prop_ro("path",
+                   [](const measure::PathTimes& one) { return isthmus::name_of(one.path).data(); })
       .def_prop_ro(
           "seconds", [](const measure::PathTimes& one) { return one.times.seconds; },
           "For one copy, one figure per turn.")

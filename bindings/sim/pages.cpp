@@ -27,33 +27,16 @@ using pages::Span;
 
 namespace {
 
-constexpr Word<pages::Overflow> kOverflows[] = {{"fill_gap", pages::Overflow::fill_gap},
-                                                {"whole_page", pages::Overflow::whole_page},
-                                                {"refuse", pages::Overflow::refuse}};
-constexpr Word<pages::SingleGap> kGaps[] = {{"planned", pages::SingleGap::planned},
-                                            {"valid", pages::SingleGap::valid}};
-constexpr Word<pages::RequestedLength> kLengths[] = {{"line", pages::RequestedLength::line},
-                                                     {"unit", pages::RequestedLength::unit}};
-constexpr Word<pages::WriteMiss> kWrites[] = {{"migrate", pages::WriteMiss::migrate},
-                                              {"validate", pages::WriteMiss::validate}};
-constexpr Word<pages::Outcome> kOutcomes[] = {{"hit", pages::Outcome::hit},
-                                              {"wait", pages::Outcome::wait},
-                                              {"migrate", pages::Outcome::migrate},
-                                              {"remote", pages::Outcome::remote}};
-constexpr Word<pages::State> kStates[] = {
-    {"cpu", pages::State::cpu}, {"partial", pages::State::partial}, {"gpu", pages::State::gpu}};
-
 using Policies = nb::class_<MigrationPolicy>;
 using Run = std::pair<std::uint32_t, std::uint32_t>;  // offset and length, in bytes
 
 /// Binds a member whose values are words in Python.
-template <typename Value, std::size_t N>
-void bind_choice(Policies& policies, const char* name, Value MigrationPolicy::* member,
-                 const Word<Value> (&words)[N]) {
+template <typename Value>
+void bind_choice(Policies& policies, const char* name, Value MigrationPolicy::* member) {
   policies.def_prop_rw(
-      name, [member, &words](const MigrationPolicy& self) { return word_of(words, self.*member); },
-      [member, name, &words](MigrationPolicy& self, const std::string& word) {
-        self.*member = value_of(words, word, name);
+      name, [member](const MigrationPolicy& self) { return word_of(self.*member); },
+      [member, name](MigrationPolicy& self, const std::string& word) {
+        self.*member = value_of<Value>(word, name);
       });
 }
 
@@ -87,10 +70,10 @@ void bind_policy(nb::module_& m) {
       },
       "kind"_a);
   policies.def_prop_ro("kind", &kind_name);
-  bind_choice(policies, "overflow", &MigrationPolicy::overflow, kOverflows);
-  bind_choice(policies, "single_gap", &MigrationPolicy::single_gap, kGaps);
-  bind_choice(policies, "request", &MigrationPolicy::request, kLengths);
-  bind_choice(policies, "write", &MigrationPolicy::write, kWrites);
+  bind_choice(policies, "overflow", &MigrationPolicy::overflow);
+  bind_choice(policies, "single_gap", &MigrationPolicy::single_gap);
+  bind_choice(policies, "request", &MigrationPolicy::request);
+  bind_choice(policies, "write", &MigrationPolicy::write);
   bind_sizes(policies);
   policies.def("check", &pages::check, "Raise UsageError if the options are inconsistent.");
   m.def(
@@ -115,7 +98,7 @@ using Answered = std::tuple<std::string, std::uint32_t, std::uint32_t, std::vect
 Answered request(PageTable& table, std::uint64_t address, std::uint32_t length_bytes,
                  bool is_write) {
   const pages::Answer answer = table.request(address, length_bytes, is_write);
-  return {word_of(kOutcomes, answer.outcome), answer.slot, answer.epoch, runs_of(answer.transfers)};
+  return {word_of(answer.outcome), answer.slot, answer.epoch, runs_of(answer.transfers)};
 }
 
 /// The page's slot, checked: Python callers may pass any number.
@@ -145,7 +128,7 @@ void bind_table(nb::module_& m) {
       .def(
           "state",
           [](const PageTable& table, std::uint32_t slot) {
-            return word_of(kStates, table.state(checked(table, slot)));
+            return word_of(table.state(checked(table, slot)));
           },
           "slot"_a, "cpu, partial or gpu.")
       .def(

@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -46,6 +47,9 @@ private:
   std::vector<std::string> kernels_;
   std::uint64_t num_dropped_ = 0;
 };
+constexpr auto words_of(SimTimeline::Kind) {
+  return std::array{"launch", "cta", "migration", "to_gpu", "to_cpu", "eviction"};
+}
 
 /// Handles signals, reports the progress, and fills a timeline. Lives while the GIL is held; its
 /// functions run without it.

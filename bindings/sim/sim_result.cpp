@@ -21,11 +21,6 @@ namespace sim = isthmus::sim;
 
 namespace {
 
-constexpr Word<SimTimeline::Kind> kTimelineKinds[] = {
-    {"launch", SimTimeline::Kind::launch},       {"cta", SimTimeline::Kind::cta},
-    {"migration", SimTimeline::Kind::migration}, {"to_gpu", SimTimeline::Kind::to_gpu},
-    {"to_cpu", SimTimeline::Kind::to_cpu},       {"eviction", SimTimeline::Kind::eviction}};
-
 void bind_counts(nb::module_& m) {
   nb::class_<sim::Stalls>(m, "SimStalls")
       .def_ro("issue_ps", &sim::Stalls::issue_ps)
@@ -120,8 +115,7 @@ std::vector<TimelineRow> timeline_rows(const SimTimeline& timeline) {
   std::vector<TimelineRow> rows;
   rows.reserve(timeline.rows().size());
   for (const SimTimeline::Row& row : timeline.rows()) {
-    rows.emplace_back(word_of(kTimelineKinds, row.kind), row.where, row.amount, row.span.start_ps,
-                      row.span.end_ps);
+    rows.emplace_back(word_of(row.kind), row.where, row.amount, row.span.start_ps, row.span.end_ps);
   }
   return rows;
 }

@@ -31,12 +31,6 @@ using trace::HostStep;
 
 namespace {
 
-constexpr Word<HostStep::Kind> kStepKinds[] = {{"upload", HostStep::Kind::upload},
-                                               {"download", HostStep::Kind::download},
-                                               {"read", HostStep::Kind::read},
-                                               {"write", HostStep::Kind::write},
-                                               {"upload_again", HostStep::Kind::upload_again}};
-
 /// The current block of a source, as Python sees it.
 struct TraceBlock {
   const TraceSource* source;
@@ -100,11 +94,11 @@ void bind_steps(nb::module_& m) {
           "__init__",
           [](HostStep* self, const std::string& kind, std::uint64_t address,
              std::uint64_t size_bytes) {
-            new (self) HostStep{value_of(kStepKinds, kind, "host step"), address, size_bytes};
+            new (self) HostStep{value_of<HostStep::Kind>(kind, "host step"), address, size_bytes};
           },
           "kind"_a, "address"_a, "size_bytes"_a)
       .def_prop_ro(
-          "kind", [](const HostStep& step) { return word_of(kStepKinds, step.kind); },
+          "kind", [](const HostStep& step) { return word_of(step.kind); },
           "\"upload\", \"download\", \"read\" or \"write\".")
       .def_ro("address", &HostStep::address)
       .def_ro("size_bytes", &HostStep::size_bytes);

@@ -43,10 +43,9 @@ struct ArrayTransfers {
   ArrayReader& reader;
 };
 
-inline constexpr Word<isthmus::MemoryKind> kMemoryKinds[] = {
-    {"unknown", isthmus::MemoryKind::unknown}, {"pageable", isthmus::MemoryKind::pageable},
-    {"pinned", isthmus::MemoryKind::pinned},   {"device", isthmus::MemoryKind::device},
-    {"managed", isthmus::MemoryKind::managed}, {"host", isthmus::MemoryKind::host}};
+inline constexpr isthmus::MemoryKind kMemoryKinds[] = {
+    isthmus::MemoryKind::unknown, isthmus::MemoryKind::pageable, isthmus::MemoryKind::pinned,
+    isthmus::MemoryKind::device,  isthmus::MemoryKind::managed,  isthmus::MemoryKind::host};
 inline constexpr Word<isthmus::SourceOrder> kSourceOrders[] = {
     {"call", isthmus::SourceOrder::call}, {"stream", isthmus::SourceOrder::stream}};
 

@@ -1,6 +1,7 @@
 // Policies by name, with the defaults of each kind.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string_view>
 
@@ -19,6 +20,11 @@ std::span<const PolicyName> policy_names();
 
 /// Throws      UsageError for an unknown name; the message lists the known ones.
 PolicyKind policy_kind(std::string_view name);
+
+constexpr auto words_of(Overflow) { return std::array{"fill_gap", "whole_page", "refuse"}; }
+constexpr auto words_of(SingleGap) { return std::array{"planned", "valid"}; }
+constexpr auto words_of(RequestedLength) { return std::array{"line", "unit"}; }
+constexpr auto words_of(WriteMiss) { return std::array{"migrate", "validate"}; }
 
 /// The defaults of a kind: those of MigrationPolicy, except for the sizes that define the kind
 /// (block_64k: units of 64 KiB; tree: of 4 KiB; ranges: requests of whole units).

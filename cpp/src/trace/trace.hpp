@@ -2,6 +2,7 @@
 // them, and the simulator runs them.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -52,6 +53,9 @@ struct HostStep {
   std::uint64_t address = 0;
   std::uint64_t size_bytes = 0;
 };
+constexpr auto words_of(HostStep::Kind) {
+  return std::array{"upload", "download", "read", "write", "upload_again"};
+}
 
 /// Whether a programmer copies bytes to the GPU in this step.
 inline bool copies_to_gpu(HostStep::Kind kind) {
