@@ -1,14 +1,18 @@
 // isthmus.h: copies.
+#include <atomic>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 
 #include <isthmus/isthmus.h>
 #include <isthmus/errors.hpp>
 #include <isthmus/transfer.hpp>
 
-#include "capi/default_transfers.hpp"
+#include "capi/default_windows.hpp"
 #include "capi/error_report.hpp"
 #include "capi/option_struct.hpp"
+#include "capi/per_process.hpp"
 
 struct isthmus_future {  // NOLINT(readability-identifier-naming): C's name for it
   isthmus::CopyFuture future;
@@ -16,6 +20,30 @@ struct isthmus_future {  // NOLINT(readability-identifier-naming): C's name for 
 
 namespace isthmus::capi {
 namespace {
+
+struct Copies {
+  std::mutex mutex;
+  std::optional<Transfers> transfers;
+  std::atomic<Transfers*> made{nullptr};  ///< for callers that don't take the lock
+};
+
+PerProcess<Copies> copies;
+
+/// The process's Transfers on the driver that $ISTHMUS_DRIVER names. Created at the first call.
+/// Never destroyed, because CUDA shuts down before static objects are destroyed. May be called from
+/// any thread.
+///
+/// Throws      as default_windows().
+Transfers& default_transfers() {
+  Copies& own = copies.get();
+  if (Transfers* const made = own.made.load(std::memory_order_acquire)) return *made;
+  // Throws in a child of a process that has used CUDA.
+  Windows& windows = default_windows();
+  const std::lock_guard lock(own.mutex);
+  if (!own.transfers) own.transfers.emplace(windows);
+  own.made.store(&*own.transfers, std::memory_order_release);
+  return *own.transfers;
+}
 
 MemoryKind kind_of(isthmus_memory_kind kind, const char* member) {
   switch (kind) {

@@ -1,12 +1,41 @@
 // cuCtx* and cuDevicePrimaryCtx*: the current contexts of threads.
 #include "api/call.hpp"
 #include "api/context.hpp"
-#include "api/release.hpp"
 #include "machine/machine.hpp"
+#include "memory/memory.hpp"
 #include "streams/stream_capture.hpp"
 
 namespace isthmus::emulator {
 namespace {
+
+void forget_handles(const Context& context) {
+  const auto of_context = [&](const auto& object) { return object.context == &context; };
+  EmulatedMachine& state = machine();
+  std::erase_if(state.captures, [&](const auto& each) { return of_context(*each.stream); });
+  state.functions.remove_if([&](const Function& each) { return of_context(*each.module); });
+  state.modules.remove_if(of_context);
+  state.executable_graphs.remove_if(of_context);
+  state.arrays.remove_if(of_context);
+  state.events.remove_if(of_context);
+  state.streams.remove_if(of_context);
+}
+
+/// Frees every stream, event, module and range of a context that is no longer retained.
+///
+/// Waits for its work, as a real driver does, except that streams waiting for a value stop waiting.
+void release_everything(Lock& lock, Context& context) {
+  context.closing = true;
+  drain(lock, context);
+  context.closing = false;
+  if (context.num_retained > 0) return;  // it was retained again meanwhile
+  forget_handles(context);
+  context.thread_streams.clear();
+  context.peers = {};
+  const std::vector<Range> ranges = machine().addresses.remove_all_of(context);
+  for (const Range& range : ranges) give_back_block(lock, range);
+  lock.unlock();
+  for (const Range& range : ranges) unmap(range);
+}
 
 /// A thread's current contexts, innermost last. It has no destructor, so that destructors of other
 /// objects that run later can still make driver calls.

@@ -14,6 +14,9 @@
 namespace isthmus::measure {
 namespace {
 
+/// The driver sets so many bytes by a kernel; after 256 bytes, streams still answered sooner.
+constexpr std::size_t kSetBytes = std::size_t{64} << 10U;
+
 using transfer::kAllPaths;
 using transfer::Profile;
 using transfer::RingThreads;
@@ -62,6 +65,17 @@ std::shared_ptr<const Profile> profile_for(CopyPath path, const RingThreads& thr
 }
 
 }  // namespace
+
+AfterKernels::AfterKernels(const Context& context)
+    : memory_(context, kSetBytes), stream_(context) {}
+
+void AfterKernels::run() const {
+  const Context& context = stream_.context();
+  const CurrentContext current(context);
+  context.driver().call(symbol::memset_d8_async)(memory_.pointer(), std::uint8_t{0}, kSetBytes,
+                                                 stream_.handle());
+  stream_.synchronize();
+}
 
 /// A copy between the two buffers.
 class CopyPaths::Crossing {
