@@ -47,6 +47,7 @@ def test_names_of_tests_and_suites_are_completed(shell: str) -> None:
     both = offered(shell, f"isthmus bench -t window_write,{begun}")
     assert both == {"window_write,host_to_device_memcpy_pageable"}
     assert offered(shell, "isthmus bench wi") == {"windows"}
+    assert offered(shell, "isthmus reproduce g") == {"gdrcopy"}
 
 
 def test_stored_runs_are_completed(own_environment: Path) -> None:

@@ -23,7 +23,7 @@ COMMANDS = {
     "record": ("sim", "trace", "record", "cp", "-o", "out/cp.arrow"),
     "sweep": ("sim", "sweep", "cp", "-a", "seed=0,1", "-j", "1", "-o", "out/s.parquet"),
     "reproduce": (
-        *("reproduce", "partial-page-migration", "--no-pictures", "-j", "1"),
+        *("reproduce", "partial-page-migration", "-j", "1"),
         *("-o", "out/evaluation"),
     ),
 }

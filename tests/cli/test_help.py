@@ -2,16 +2,8 @@ import pytest
 
 from program import PROGRAM, Golden, Invoke, run_code, run_process
 
-PLAIN = ("bench", "compare", "report", "doctor", "profile")
+PLAIN = ("bench", "compare", "report", "doctor", "profile", "reproduce")
 ADVISE = ("advise", "advise offload")
-EXPERIMENTS = (
-    "reproduce",
-    "reproduce pinned-vs-pageable",
-    "reproduce caffe-break-even",
-    "reproduce gdrcopy",
-    "reproduce d2h-overhead",
-    "reproduce partial-page-migration",
-)
 RUNS = ("runs", "runs list", "runs show", "runs expect", "runs rm", "runs prune", "runs query")
 FLEET = (
     *("fleet", "fleet bench", "fleet check", "fleet export"),
@@ -19,14 +11,14 @@ FLEET = (
 )
 
 
-@pytest.mark.parametrize("command", ["", *PLAIN, *ADVISE, *EXPERIMENTS, *RUNS, *FLEET])
+@pytest.mark.parametrize("command", ["", *PLAIN, *ADVISE, *RUNS, *FLEET])
 def test_help_is_as_reviewed(invoke: Invoke, golden: Golden, command: str) -> None:
     outcome = invoke(*command.split(), "--help")
     assert (outcome.code, outcome.err) == (0, "")
     golden("_".join(["help", *command.split()]) + ".text", outcome.out)
 
 
-@pytest.mark.parametrize("group", ["", "fleet", "reproduce", "runs", "sim"])
+@pytest.mark.parametrize("group", ["", "fleet", "runs", "sim"])
 def test_what_a_command_does_is_said_whole_on_a_terminal_of_80_columns(group: str) -> None:
     done = run_process([*PROGRAM, *group.split(), "--help"], {"COLUMNS": "80"})
     assert done.code == 0, done.err
@@ -42,7 +34,7 @@ def test_short_and_long_help_are_the_same(invoke: Invoke) -> None:
     assert invoke("bench", "-h") == invoke("bench", "--help")
 
 
-@pytest.mark.parametrize("command", [*PLAIN, "advise", "fleet", "reproduce", "runs", "sim"])
+@pytest.mark.parametrize("command", [*PLAIN, "advise", "fleet", "runs", "sim"])
 def test_a_command_whose_module_is_missing_is_an_error_and_not_left_out(command: str) -> None:
     alone = command in {"advise", "doctor", "runs"}
     module = f"isthmus.cli.{command}" if alone else f"isthmus.cli.{command}.command"

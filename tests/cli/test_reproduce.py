@@ -34,7 +34,7 @@ def refused(outcome: Outcome, error: str, hint: str) -> None:
 def test_without_a_name_it_lists_the_experiments(invoke: Invoke) -> None:
     outcome = invoke("reproduce")
     assert outcome == invoke("reproduce", "--help")
-    listed = outcome.out[outcome.out.index("Commands:") :]
+    listed = outcome.out[outcome.out.index("Experiments:") :]
     assert all(name in listed for name in NAMES)
 
 
@@ -51,8 +51,13 @@ def test_without_a_name_it_lists_the_experiments(invoke: Invoke) -> None:
         ("gdrcopy --sizes 0", "size '0'", "smallest size is 1"),
         ("gdrcopy --budget 0", "--budget 0", "--budget 60"),
         ("gdrcopy -o /no/such/folder/x.md", "there is no folder", "mkdir -p"),
-        ("gdrcopy --format xml", "'xml' is not one of", "isthmus reproduce gdrcopy --help"),
-        ("--quick gdrcopy", "are for --all", "isthmus reproduce --all"),
+        ("gdrcopy --format xml", "'xml' is not one of", "isthmus reproduce --help"),
+        ("--quick", "--quick is for an experiment", "isthmus reproduce --all"),
+        ("gdrcopy --grid", "--grid is not for gdrcopy", "it is for partial-page-migration"),
+        ("gdrcopy -j 2", "--jobs is not for gdrcopy", "it is for partial-page-migration"),
+        ("--all --sizes 4", "--sizes is not for --all", "it is for pinned-vs-pageable"),
+        ("partial-page-migration --quick", "--quick is not for partial", "it is for --all"),
+        ("partial-page-migration --format md", "--format md is not for", "text, json or csv"),
         ("--all gdrcopy", "--all and gdrcopy", "leave one"),
         ("--all -o report.html", "the report of --all is Markdown", "report.md"),
         ("partial-page-migration --grid", "--grid needs a place", "-o FOLDER"),

@@ -229,7 +229,7 @@ def test_the_evaluation_is_written_to_a_folder_and_not_run_twice(
 ) -> None:
     monkeypatch.setattr("isthmus.sim.paper.studies.PROGRAMS", ("cp", "aes"))
     folder = tmp_path / "evaluation"
-    first = invoke(*REPRODUCE, "--no-pictures", "-o", str(folder))
+    first = invoke(*REPRODUCE, "-o", str(folder))
     assert first.code == 0
     assert "modelled" in first.out
     assert "T1 " in first.out
@@ -240,9 +240,22 @@ def test_the_evaluation_is_written_to_a_folder_and_not_run_twice(
         "targets.csv",
         "runs.parquet",
     }
-    again = invoke(*REPRODUCE, "--no-pictures", "-o", str(folder))
+    again = invoke(*REPRODUCE, "-o", str(folder))
     assert again.out == first.out
     assert "\n0 runs in" in f"\n{again.err}"
+
+
+@pytest.mark.long
+def test_the_evaluation_s_pictures_are_drawn_where_plots_says(
+    invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("vl_convert")
+    monkeypatch.setattr("isthmus.sim.paper.studies.PROGRAMS", ("cp", "aes"))
+    drawn = tmp_path / "plots"
+    outcome = invoke(*REPRODUCE, "--plots", str(drawn))
+    assert outcome.code == 0, outcome.err
+    assert outcome.err.endswith(f"in {drawn}\n")
+    assert {path.suffix for path in drawn.iterdir()} >= {".svg", ".png", ".html"}
 
 
 def test_without_a_folder_nothing_is_written(

@@ -17,7 +17,7 @@ from isthmus.cli.failure import ExitCode, Stopped, report_failure
 from isthmus.cli.fleet.command import fleet
 from isthmus.cli.profile.command import profile
 from isthmus.cli.report.command import report
-from isthmus.cli.reproduce.command import reproduce
+from isthmus.cli.reproduce.command import Reproduce, reproduce
 from isthmus.cli.runs import runs
 from isthmus.cli.sim.command import sim
 from isthmus.cli.state import DebugOption, State
@@ -42,7 +42,7 @@ app.command()(report)
 app.command()(profile)
 app.add_typer(advise)
 app.command()(doctor)
-app.add_typer(reproduce)
+app.command(cls=Reproduce)(reproduce)
 app.add_typer(runs)
 app.add_typer(fleet)
 app.add_typer(sim)

@@ -112,6 +112,9 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         seconds=(20.0, 20.0),
     ),
 )
-"""Those that are measured. The simulator repeats `partial-page-migration`: `isthmus.sim.paper`."""
+"""Those that are measured."""
 
 BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}
+
+SIMULATED = "partial-page-migration"
+"""The one that the simulator repeats: `isthmus.sim.paper`."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from isthmus.cli.failure import ExitCode, Stopped, report_failure
 from isthmus.cli.output import check_output, print_page
-from isthmus.cli.reproduce.migration import NAME, evaluate
+from isthmus.cli.reproduce.migration import draw as draw_simulated
+from isthmus.cli.reproduce.migration import evaluate
 from isthmus.cli.reproduce.one import draw, obtain
 from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
@@ -15,7 +16,7 @@ from isthmus.cli.terminal import columns_of, draws_characters
 from isthmus.errors import Error, Unavailable, UsageError
 from isthmus.ground.spelling import counted
 from isthmus.reproduce.as_markdown import document, page_markdown, preformatted
-from isthmus.reproduce.catalogue import EXPERIMENTS, Experiment
+from isthmus.reproduce.catalogue import EXPERIMENTS, SIMULATED, Experiment
 from isthmus.reproduce.side_by_side import page_of
 from isthmus.show.format import Format
 
@@ -93,7 +94,7 @@ def _say_how_long(chosen: "Sequence[Experiment]", wish: "Wish") -> None:
     )
     same = on_gpu == on_emulated
     emulated = "" if same else f", {on_emulated:g} s on an emulated device"
-    after = f", then {NAME} (simulated)" if _simulates(wish) else ""
+    after = f", then {SIMULATED} (simulated)" if _simulates(wish) else ""
     say(f"{counted(len(chosen), 'experiment')}: at most {on_gpu:g} s{emulated}{after}")
 
 
@@ -113,14 +114,11 @@ def _simulated(plots: Path | None) -> str:
     from isthmus.sim.paper.scores_text import scores_text
 
     found = evaluate(None, None)
-    if plots is not None:
-        from isthmus.sim.paper.pictures import draw_all
-
-        say(f"drawn: {counted(len(draw_all(found.evaluation, plots)), 'file')} in {plots}")
-    print_data(f"== {NAME} ==\n\n")
+    draw_simulated(found.evaluation, plots)
+    print_data(f"== {SIMULATED} ==\n\n")
     width = columns_of(sys.stdout)
     print_data(scores_text(found.scores, found.evaluation, Format.TEXT, width=width))
-    return preformatted(NAME, scores_text(found.scores, found.evaluation, Format.TEXT))
+    return preformatted(SIMULATED, scores_text(found.scores, found.evaluation, Format.TEXT))
 
 
 def _write(path: Path | None, chapters: "Sequence[str]") -> None:

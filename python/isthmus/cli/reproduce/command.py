@@ -1,195 +1,199 @@
 """`isthmus reproduce`: the experiments that this project grew from, theirs beside ours."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand
 
 from isthmus.cli.completing import complete_runs
 from isthmus.cli.options import BudgetOption, DeviceOption, NoSaveOption
-from isthmus.cli.reproduce.migration import ABOUT, NAME, partial_page_migration
+from isthmus.cli.sim.sweep import JobsOption
 from isthmus.cli.state import DebugOption, state_of
 from isthmus.cli.stdout import print_data
 from isthmus.errors import UsageError
 from isthmus.ground.suggest import did_you_mean, shortened
-from isthmus.reproduce.catalogue import EXPERIMENTS, Experiment
+from isthmus.reproduce.catalogue import BY_NAME, SIMULATED
 from isthmus.show.format import PageFormat
 
-_NAMES = (*(experiment.name for experiment in EXPERIMENTS), NAME)
+_ABOUT = {
+    **{name: experiment.about for name, experiment in BY_NAME.items()},
+    SIMULATED: "the evaluation of Zhang 2019 (docs/simulate.md), by the simulator: modelled, with "
+    "a verdict for each target; one to three minutes",
+}
+_ALL = "--all"
+_MEASURING = {"from_run", "quick", "device", "no_save"}
+_OWN = {
+    _ALL: _MEASURING,
+    SIMULATED: {"output_format", "grid", "seeds", "jobs"},
+    **{name: {*_MEASURING, "sizes", "all_sizes", "budget", "output_format"} for name in BY_NAME},
+}
+"""The options of each experiment; --plots and --output are for all of them."""
 
 
-class _Experiments(TyperGroup):
-    """The experiments as commands; an unknown one is refused with the nearest names."""
+class Reproduce(TyperCommand):
+    """Its help ends with the experiments."""
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - private types
-        """Find the experiment that the first argument names."""
-        if args[0] not in self.commands:
-            nearest = did_you_mean(args[0], _NAMES)
-            raise UsageError(
-                f"no experiment is named '{shortened(args[0])}'",
-                hint=f"{nearest} the experiments: {', '.join(_NAMES)}",
-            )
-        return super().resolve_command(ctx, args)
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002 - typer's
+        """List the experiments."""
+        with formatter.section("Experiments"):
+            formatter.write_dl(list(_ABOUT.items()))
 
 
-reproduce = typer.Typer(
-    name="reproduce",
-    cls=_Experiments,
-    subcommand_metavar="[NAME [OPTIONS]]",
-    invoke_without_command=True,
-    rich_markup_mode=None,
-    context_settings={"max_content_width": 100},
-)
-
-_FromOption = Annotated[
-    str | None,
-    typer.Option(
-        "--from",
-        metavar="RUN",
-        autocompletion=complete_runs,
-        help="Measure nothing: lay out a run of `isthmus bench` or of this command, such as one of "
-        "another machine. A file, the id of a stored run, or last.",
-    ),
-]
-_QuickOption = Annotated[
-    bool, typer.Option("--quick", help="Fewer sizes: at most 10 seconds an experiment.")
-]
-_SizesOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIZES",
-        help="Sizes to measure, such as 160MiB,320MiB or 4..1GiB.  [default: some of theirs]",
-    ),
-]
-_AllSizesOption = Annotated[
-    bool,
-    typer.Option("--all-sizes", help="Measure all of their sizes: up to 8 minutes."),
-]
-_FormatOption = Annotated[PageFormat, typer.Option("--format", help="The output's format.")]
-_OutputOption = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="Also write to a file: .txt, .md, .json or .csv decide its format.",
-    ),
-]
-_ReportOption = Annotated[
-    Path | None,
-    typer.Option(
-        "-o", "--output", metavar="FILE", help="With --all: write one report, in Markdown (.md)."
-    ),
-]
-_PlotsOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--plots",
-        metavar="FOLDER",
-        help="Draw theirs beside ours into a folder, as SVG, PNG and HTML. Needs isthmus[report].",
-    ),
-]
-_AllOption = Annotated[
-    bool, typer.Option("--all", help="Reproduce every experiment, one after the other.")
-]
+def _complete_names(incomplete: str) -> list[tuple[str, str]]:
+    return [(name, about) for name, about in _ABOUT.items() if name.startswith(incomplete)]
 
 
-@reproduce.callback()
-def every(
+def reproduce(
     context: typer.Context,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="An experiment.", autocompletion=_complete_names),
+    ] = None,
     *,
-    all_of_them: _AllOption = False,
-    from_run: _FromOption = None,
-    quick: _QuickOption = False,
+    all_of_them: Annotated[
+        bool, typer.Option(_ALL, help="Reproduce every experiment, one after the other.")
+    ] = False,
+    from_run: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="RUN",
+            autocompletion=complete_runs,
+            help="Measure nothing: lay out a run of `isthmus bench` or of this command, such as "
+            "one of another machine. A file, the id of a stored run, or last.",
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer sizes: at most 10 seconds an experiment.")
+    ] = False,
+    sizes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZES",
+            help="Sizes to measure, such as 160MiB,320MiB or 4..1GiB.  [default: some of theirs]",
+        ),
+    ] = None,
+    all_sizes: Annotated[
+        bool, typer.Option("--all-sizes", help="Measure all of their sizes: up to 8 minutes.")
+    ] = False,
     device: DeviceOption = None,
-    plots: _PlotsOption = None,
-    output: _ReportOption = None,
+    budget: BudgetOption = None,
+    grid: Annotated[
+        bool,
+        typer.Option(
+            "--grid",
+            help=f"{SIMULATED}: also run every combination of the answers to the paper's open "
+            "questions, and summarise them; all are in grid.csv. These are about 7,700 runs: the "
+            "command first says how long they will take. After Ctrl-C the same command continues.",
+        ),
+    ] = False,
+    seeds: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=100,
+            help=f"{SIMULATED}: run all of it with N inputs, and show the spread of each mean: a "
+            "quarter of the time more for each.",
+        ),
+    ] = 1,
+    jobs: JobsOption = None,
+    plots: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Draw theirs beside ours into a folder, as SVG, PNG and HTML. Needs "
+            "isthmus[report].",
+        ),
+    ] = None,
+    output_format: Annotated[
+        PageFormat, typer.Option("--format", help="The output's format.")
+    ] = PageFormat.TEXT,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE|FOLDER",
+            help="Also write to a file: .txt, .md, .json or .csv decide its format. With --all one "
+            f"report (.md). {SIMULATED}: a folder for its table and all runs (.parquet).",
+        ),
+    ] = None,
     no_save: NoSaveOption = False,
     debug: DebugOption = False,
 ) -> None:
     """
     Repeat published experiments: theirs beside ours.
 
-    This project grew from them. Each has a name, and its own --help. Their figures are shipped,
-    with their sources. Ours are measured here by tests of `isthmus bench`, and the run is kept like
-    any other; on an emulated device they are modelled. --all with --quick leaves the simulations
-    out.
+    This project grew from them. Their figures are shipped, with their sources. Ours are measured
+    here by tests of `isthmus bench`, and the run is kept like any other; on an emulated device they
+    are modelled. --all with --quick leaves the simulations out.
 
     Exit codes: 0 ok, 1 error (the other results stand), 2 usage, 4 no device, 130 interrupted by
     Ctrl-C: finished points are kept.
     """
     del debug  # its callback has stored it
-    given = any((from_run, quick, device, plots, output, no_save))
-    if not all_of_them:
-        if given:
-            raise UsageError(
-                "options before an experiment's name are for --all",
-                hint=f"isthmus reproduce --all, or isthmus reproduce {_NAMES[0]} --quick",
-            )
-        if context.invoked_subcommand is None:
-            print_data(f"{context.get_help()}\n")
+    chosen = _chosen(context, name, all_of_them=all_of_them)
+    if chosen is None:
+        print_data(f"{context.get_help()}\n")
         return
-    if context.invoked_subcommand is not None:
-        raise UsageError(f"--all and {context.invoked_subcommand}", hint="leave one of them out")
-    from isthmus.cli.reproduce.all import reproduce_all
     from isthmus.cli.reproduce.wish import wish_of
 
     state = state_of(context)
     wish = wish_of(
-        state, from_run=from_run, quick=quick, device=device, plots=plots, no_save=no_save
+        state,
+        from_run=from_run,
+        quick=quick,
+        sizes=sizes,
+        all_sizes=all_sizes,
+        device=device,
+        budget_s=budget,
+        plots=plots,
+        no_save=no_save,
     )
-    raise typer.Exit(reproduce_all(wish, output, debug=state.debug))
+    if chosen == SIMULATED:
+        from isthmus.cli.reproduce.migration import reproduce_migration
 
-
-def _command(experiment: Experiment) -> Callable[..., None]:
-    """Make the command of one experiment that is measured."""
-
-    def command(
-        context: typer.Context,
-        *,
-        from_run: _FromOption = None,
-        quick: _QuickOption = False,
-        sizes: _SizesOption = None,
-        all_sizes: _AllSizesOption = False,
-        device: DeviceOption = None,
-        budget: BudgetOption = None,
-        plots: _PlotsOption = None,
-        output_format: _FormatOption = PageFormat.TEXT,
-        output: _OutputOption = None,
-        no_save: NoSaveOption = False,
-        debug: DebugOption = False,
-    ) -> None:
-        del debug  # its callback has stored it
-        from isthmus.cli.reproduce.one import reproduce_one
-        from isthmus.cli.reproduce.wish import wish_of
-
-        state = state_of(context)
-        wish = wish_of(
-            state,
-            from_run=from_run,
-            quick=quick,
-            sizes=sizes,
-            all_sizes=all_sizes,
-            device=device,
-            budget_s=budget,
-            plots=plots,
-            no_save=no_save,
+        reproduce_migration(
+            output, plots, grid=grid, num_seeds=seeds, jobs=jobs, wanted=output_format
         )
-        raise typer.Exit(reproduce_one(experiment, wish, output_format, output, debug=state.debug))
+        return
+    if chosen == _ALL:
+        from isthmus.cli.reproduce.all import reproduce_all
 
-    command.__doc__ = f"""
-    Reproduce {experiment.about}.
+        raise typer.Exit(reproduce_all(wish, output, debug=state.debug))
+    from isthmus.cli.reproduce.one import reproduce_one
 
-    It runs these tests of `isthmus bench`, and keeps the run: {", ".join(experiment.tests)}.
-
-    Exit codes: 0 ok, 1 error (the other results stand), 2 usage, 4 no device, 130 interrupted by
-    Ctrl-C: finished points are kept.
-    """
-    return command
+    experiment = BY_NAME[chosen]
+    raise typer.Exit(reproduce_one(experiment, wish, output_format, output, debug=state.debug))
 
 
-for _experiment in EXPERIMENTS:
-    reproduce.command(_experiment.name, short_help=_experiment.about)(_command(_experiment))
-reproduce.command(NAME, short_help=ABOUT)(partial_page_migration)
+def _chosen(context: typer.Context, name: str | None, *, all_of_them: bool) -> str | None:
+    """Give an experiment's name, or --all, whose options these are; None to list them."""
+    given = {
+        parameter.name: parameter.opts[-1]
+        for parameter in context.command.params
+        if parameter.name not in {"name", "all_of_them", "debug"}
+        and context.params.get(parameter.name or "", parameter.default) != parameter.default
+    }
+    if name is not None and name not in _ABOUT:
+        raise UsageError(
+            f"no experiment is named '{shortened(name)}'",
+            hint=f"{did_you_mean(name, _ABOUT)} the experiments: {', '.join(_ABOUT)}",
+        )
+    if all_of_them and name is not None:
+        raise UsageError(f"--all and {name}", hint="leave one of them out")
+    chosen = _ALL if all_of_them else name
+    if chosen is None:
+        if given:
+            raise UsageError(
+                f"{next(iter(given.values()))} is for an experiment",
+                hint=f"isthmus reproduce {next(iter(_ABOUT))}, or isthmus reproduce --all",
+            )
+        return None
+    for parameter, option in given.items():
+        if parameter not in {*_OWN[chosen], "plots", "output"}:
+            has = ", ".join(one for one, own in _OWN.items() if parameter in own)
+            raise UsageError(f"{option} is not for {chosen}", hint=f"it is for {has}")
+    return chosen

@@ -3,19 +3,17 @@
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, NamedTuple
 
 from isthmus.cli.failure import Stopped
-from isthmus.cli.sim.sweep import JobsOption, Runners, here
-from isthmus.cli.state import DebugOption
+from isthmus.cli.sim.sweep import Runners, here
 from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
 from isthmus.errors import Error, UsageError
 from isthmus.ground.spelling import counted
-from isthmus.show.format import Format
+from isthmus.reproduce.catalogue import SIMULATED
+from isthmus.show.format import Format, PageFormat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,75 +24,34 @@ if TYPE_CHECKING:
     from isthmus.sim.points import SweepPoint
     from isthmus.sim.store import Row
 
-NAME = "partial-page-migration"
-ABOUT = "the evaluation of Zhang 2019, by the simulator (modelled; it takes one to three minutes)"
 
-_FolderOption = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        metavar="FOLDER",
-        help="Write there: the table as .txt, .json and .csv, every run as .parquet, and pictures.",
-    ),
-]
-_PicturesOption = Annotated[
-    bool,
-    typer.Option(help="Draw pictures (SVG, PNG, HTML) in --output; needs isthmus[report]."),
-]
-_GridOption = Annotated[
-    bool,
-    typer.Option(
-        "--grid",
-        help="Also run every combination of the answers to the paper's open questions, and "
-        "summarise them; all are in grid.csv. These are about 7,700 runs: the command first says "
-        "how long they will take. After Ctrl-C the same command continues.",
-    ),
-]
-_SeedsOption = Annotated[
-    int,
-    typer.Option(
-        metavar="N",
-        min=1,
-        max=100,
-        help="Run all of it with N inputs, and show the spread of each mean: a quarter of the "
-        "time more for each.",
-    ),
-]
-_FormatOption = Annotated[Format, typer.Option("--format", help="The output's format.")]
-
-
-def partial_page_migration(
+def reproduce_migration(
+    output: Path | None,
+    plots: Path | None,
     *,
-    output: _FolderOption = None,
-    pictures: _PicturesOption = True,
-    grid: _GridOption = False,
-    seeds: _SeedsOption = 1,
-    jobs: JobsOption = None,
-    output_format: _FormatOption = Format.TEXT,
-    debug: DebugOption = False,
+    grid: bool,
+    num_seeds: int,
+    jobs: int | None,
+    wanted: PageFormat,
 ) -> None:
     """
-    Repeat the evaluation of Zhang 2019 ("the paper": docs/simulate.md), with a verdict for each
-    target.
-
-    Figures 4, 5 and 6, the TLB's miss rates, ranges on a page; and, beyond the paper, the best unit
-    size for each fault latency. The options were fixed beforehand; --grid shows all.
-
-    Exit codes: 0 ok (whatever the verdicts), 1 error, 2 usage, 130 interrupted by Ctrl-C.
+    Repeat the paper's evaluation: figures 4, 5 and 6, the TLB's miss rates, ranges on a page; and,
+    beyond the paper, the best unit size for each fault latency. Raises Stopped after Ctrl-C.
     """
-    del debug  # its callback has stored it
-    _check(output, pictures=pictures, grid=grid)
+    output_format = _check(output, wanted, grid=grid)
     from isthmus.sim.paper.grid_summary import summary_text
     from isthmus.sim.paper.scores_text import scores_text
 
-    found = evaluate(output / "runs.parquet" if output else None, jobs, seeds)
+    found = evaluate(output / "runs.parquet" if output else None, jobs, num_seeds)
     if output is not None:
-        texts = {
-            f"targets{suffix}": scores_text(found.scores, found.evaluation, wanted)
-            for suffix, wanted in _SUFFIXES.items()
-        }
-        _write(output, texts, found.evaluation if pictures else None)
+        _write(
+            output,
+            {
+                f"targets{suffix}": scores_text(found.scores, found.evaluation, one)
+                for suffix, one in _SUFFIXES.items()
+            },
+        )
+    draw(found.evaluation, plots)
     width = columns_of(sys.stdout)
     printed = scores_text(found.scores, found.evaluation, output_format, width=width)
     if output is not None and grid:
@@ -129,7 +86,7 @@ def evaluate(file: Path | None, jobs: int | None, num_seeds: int = 1) -> Evaluat
     runs = evaluation(_programs(), num_seeds)
     points = list({run.point.key: run.point for run in runs}.values())
     # No estimate: on two cores, idle or shared with others, these took 30 to 150 s.
-    say(f"reproducing {NAME}: {counted(len(points), 'simulation')}")
+    say(f"reproducing {SIMULATED}: {counted(len(points), 'simulation')}")
     finished = _run(points, file, lambda: here(jobs))
     found = Evaluation(runs, finished.rows)
     return Evaluated(list(score_all(found)), found, finished.seconds_per_run)
@@ -150,19 +107,19 @@ def _programs() -> list[str]:
     return [program for program in PROGRAMS if program in known]
 
 
-def _check(output: Path | None, *, pictures: bool, grid: bool) -> None:
-    if output is None:
-        if grid:
-            raise UsageError("--grid needs a place for its files", hint="-o FOLDER")
-        return
-    from isthmus.files.folder import make_folder
-    from isthmus.show.pictures.drawing import check_pictures
-    from isthmus.sim.store import check_pyarrow
+def _check(output: Path | None, wanted: PageFormat, *, grid: bool) -> Format:
+    """Refuse what can't be, make the folder, and give the format."""
+    if wanted is PageFormat.MARKDOWN:
+        raise UsageError(f"--format md is not for {SIMULATED}", hint="text, json or csv")
+    if output is not None:
+        from isthmus.files.folder import make_folder
+        from isthmus.sim.store import check_pyarrow
 
-    check_pyarrow()
-    if pictures:
-        check_pictures()
-    make_folder(output, option="--output")
+        check_pyarrow()
+        make_folder(output, option="--output")
+    elif grid:
+        raise UsageError("--grid needs a place for its files", hint="-o FOLDER")
+    return Format(wanted.value)
 
 
 class _Finished(NamedTuple):
@@ -221,15 +178,20 @@ def _run(
     return _Finished(rows, seconds / num_run if num_run else None)
 
 
-def _write(output: Path, texts: "dict[str, str]", drawn: "Evaluation | None") -> None:
+def _write(folder: Path, texts: "dict[str, str]") -> None:
     from isthmus.files.whole import write_whole
-    from isthmus.sim.paper.pictures import draw_all
 
     for name, text in texts.items():
-        say_lines(f"written: {write_whole(output / name, text, follow_link=False)}")
-    if drawn is not None:
-        files = draw_all(drawn, output)
-        say(f"written: {counted(len(files), 'picture')} in {output}")
+        say_lines(f"written: {write_whole(folder / name, text, follow_link=False)}")
+
+
+def draw(evaluation: "Evaluation", folder: Path | None) -> None:
+    """Draw the paper's figures into a folder, if one was asked for."""
+    if folder is None:
+        return
+    from isthmus.sim.paper.pictures import draw_all
+
+    say(f"drawn: {counted(len(draw_all(evaluation, folder)), 'file')} in {folder}")
 
 
 def run_grid(output: Path, runners: Runners, seconds_per_run: float | None = None) -> "Found":
@@ -237,13 +199,11 @@ def run_grid(output: Path, runners: Runners, seconds_per_run: float | None = Non
     Run every combination, and write them and their summary to files of a folder that exists; raises
     Stopped after Ctrl-C.
     """
-    from isthmus.files.whole import write_whole
     from isthmus.sim.paper.grid import combinations, grid_csv, grid_points
     from isthmus.sim.paper.grid_summary import summary_text
 
     points = grid_points()
     finished = _run(points, output / "grid.parquet", runners, seconds_per_run)
     found = combinations(points, finished.rows)
-    for name, text in {"grid.csv": grid_csv(found), "grid.txt": summary_text(found)}.items():
-        say_lines(f"written: {write_whole(output / name, text, follow_link=False)}")
+    _write(output, {"grid.csv": grid_csv(found), "grid.txt": summary_text(found)})
     return found

@@ -42,9 +42,9 @@ def wish_of(
     device: str | None,
     plots: Path | None,
     no_save: bool,
-    sizes: str | None = None,
-    all_sizes: bool = False,
-    budget_s: float | None = None,
+    sizes: str | None,
+    all_sizes: bool,
+    budget_s: float | None,
 ) -> Wish:
     """Read the options, and refuse impossible ones before anything runs."""
     from isthmus.cli.bench.asked import checked_budget
