@@ -154,11 +154,11 @@ def test_a_profile_of_the_emulated_device_is_marked(invoke: Invoke, tmp_path: Pa
 @pytest.mark.long
 def test_pictures_are_drawn(invoke: Invoke, mine: str, tmp_path: Path) -> None:
     pytest.importorskip("altair", reason="needs isthmus[report]")
-    outcome = invoke("advise", "1MiB", "--machine", mine, "--plot", str(tmp_path / "cost"))
+    outcome = invoke("advise", "1MiB", "--machine", mine, "--plots", str(tmp_path))
     assert outcome.code == 0
     suffixes = (".html", ".json", ".png", ".svg")
-    assert {f"cost{suffix}" for suffix in suffixes} <= {one.name for one in tmp_path.iterdir()}
-    drawn = (tmp_path / "cost.svg").read_text("utf-8")
+    assert {f"advice{suffix}" for suffix in suffixes} <= {one.name for one in tmp_path.iterdir()}
+    drawn = (tmp_path / "advice.svg").read_text("utf-8")
     assert "isthmus.pinned (pool), isthmus.copy" in drawn
     assert "A buffer of each size to the device, once" in drawn
 
@@ -168,9 +168,9 @@ def test_pictures_are_drawn(invoke: Invoke, mine: str, tmp_path: Path) -> None:
     [
         (["0"], "size '0': no bytes to copy"),
         (["4,8"], "one size, or a range"),
-        (["--direction", "reduce"], "--plot need a size"),
-        (["--async"], "--plot need a size"),
-        (["--plot", "x"], "--plot need a size"),
+        (["--direction", "reduce"], "--plots need a size"),
+        (["--async"], "--plots need a size"),
+        (["--plots", "x"], "--plots need a size"),
         (["1KiB", "--direction", "reduce", "--result", "1MiB"], "is no reduction"),
         (["1KiB", "--result", "4"], "a result with direction to-device: only reduce has one"),
         (["4", "--direction", "up"], "unknown direction 'up'"),
@@ -180,7 +180,6 @@ def test_pictures_are_drawn(invoke: Invoke, mine: str, tmp_path: Path) -> None:
         (["4", "--machine", "h100-sxm-pcie5", "--device", "0"], "exclude each other"),
         (["4", "--format", "csv", "--machine", "h100-sxm-pcie5"], "'text', 'json'"),
         (["4", "--cores", "17", "--machine", "h100-sxm-pcie5"], "the machine has 16"),
-        (["4", "--machine", "h100-sxm-pcie5", "--plot", "none/x"], "there is no folder none"),
         (
             ["offload", "--up", "4", "--down", "4", "--cpu-seconds", "0", "--gpu-seconds", "1"],
             "0 seconds on the CPU",

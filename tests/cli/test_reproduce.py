@@ -57,6 +57,8 @@ def test_without_a_name_it_lists_the_experiments(invoke: Invoke) -> None:
         ("gdrcopy -j 2", "--jobs is not for gdrcopy", "it is for partial-page-migration"),
         ("--all --sizes 4", "--sizes is not for --all", "it is for pinned-vs-pageable"),
         ("partial-page-migration --quick", "--quick is not for partial", "it is for --all"),
+        ("partial-page-migration --no-pictures", "no such option", "--plots FOLDER says where"),
+        ("gdrcopy --plot x", "Possible options: --plots", "isthmus reproduce --help"),
         ("partial-page-migration --format md", "--format md is not for", "text, json or csv"),
         ("--all gdrcopy", "--all and gdrcopy", "leave one"),
         ("--all -o report.html", "the report of --all is Markdown", "report.md"),

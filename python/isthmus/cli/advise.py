@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 
 from isthmus.cli.completing import complete_machines
 from isthmus.cli.failure import ExitCode
-from isthmus.cli.options import DeviceOption
+from isthmus.cli.options import DeviceOption, PlotsOption
 from isthmus.cli.state import DebugOption, state_of
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
@@ -102,13 +102,7 @@ def copy(
     ] = False,
     machine: _MachineOption = None,
     device: DeviceOption = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="NAME",
-            help="Also draw what each way costs over sizes: NAME.svg, .png, .html and .json.",
-        ),
-    ] = None,
+    plots: PlotsOption = None,
     output_format: _FormatOption = PlainFormat.TEXT,
     debug: DebugOption = False,
 ) -> None:
@@ -123,6 +117,7 @@ def copy(
     Exit codes: 0 ok, 1 error, 2 usage, 4 no device.
     """
     del debug  # its callback has stored it
+    from isthmus.cli.output import check_plots
     from isthmus.decide.advice.question import (
         Question,
         buffer_named,
@@ -131,9 +126,9 @@ def copy(
     )
 
     sizes = _sizes(size)
-    if not sizes and (direction or buffer or result or asynchronous or plot is not None):
+    if not sizes and (direction or buffer or result or asynchronous or plots is not None):
         raise UsageError(
-            "--direction, --buffer, --result, --async and --plot need a size",
+            "--direction, --buffer, --result, --async and --plots need a size",
             hint="isthmus advise 64MiB --direction round-trip",
         )
     smallest = sizes[0] if sizes else 1
@@ -147,9 +142,10 @@ def copy(
         cores=cores,
         asynchronous=asynchronous,
     )
+    check_plots(plots)
     profile, name, code = _profile(context, machine, device)
-    if plot is not None:
-        _draw(question, profile, sizes, plot)
+    if plots is not None:
+        _draw(question, profile, sizes, plots / "advice")
     if not sizes:
         _print_classic(question, profile, name, output_format)
     else:
@@ -306,8 +302,6 @@ def _draw(question: "Question", profile: "Profile", sizes: list[int], stem: Path
     from isthmus.cli.stderr import say_lines
     from isthmus.show.pictures.of_advice import draw_advice
 
-    if not stem.parent.is_dir():
-        raise UsageError(f"--plot {stem}: there is no folder {stem.parent}")
     ends = (sizes[0], sizes[-1]) if len(sizes) > 1 else None
     for file in draw_advice(question, profile, stem, size_range=ends):
-        say_lines(f"written: {file}")
+        say_lines(f"drawn: {file}")

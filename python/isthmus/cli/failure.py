@@ -83,6 +83,8 @@ def _causes(error: BaseException) -> list[str]:
 def _hint(error: BaseException) -> str:
     if isinstance(error, TyperException):
         context = getattr(error, "ctx", None)
+        if getattr(error, "option_name", None) in {"--pictures", "--no-pictures"}:
+            return "pictures are drawn if --plots FOLDER says where"
         return f"see `{context.command_path if context else 'isthmus'} --help`"
     if isinstance(error, Error):
         return error.hint

@@ -1,4 +1,4 @@
-"""The options of `isthmus bench`, with their help."""
+"""The options of `isthmus bench` and of other commands, with their help."""
 
 from pathlib import Path
 from typing import Annotated
@@ -95,6 +95,15 @@ OutputOption = Annotated[
         metavar="FILE",
         help="Also write the run to a file. .json, .csv and .txt decide its format; other names "
         "use --format.",
+    ),
+]
+PlotsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--plots",
+        metavar="FOLDER",
+        help="Draw what is printed into a folder, as SVG, PNG and HTML, and say what has no "
+        "picture, and why. Needs isthmus[report].",
     ),
 ]
 NoSaveOption = Annotated[

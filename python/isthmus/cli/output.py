@@ -43,6 +43,16 @@ def check_output(path: Path | None) -> None:
     check_writable(path)
 
 
+def check_plots(folder: Path | None) -> None:
+    """Refuse --plots if nothing can be drawn there, before anything runs."""
+    if folder is not None:
+        from isthmus.files.folder import make_folder
+        from isthmus.show.pictures.drawing import check_pictures
+
+        check_pictures()
+        make_folder(folder, option="--plots")
+
+
 def print_report(run: Run, layout: TableLayout) -> None:
     """Print a run on stdout; tables are drawn on a terminal and plain elsewhere."""
     if layout.wanted != RunFormat.TEXT or not is_terminal(sys.stdout):

@@ -1,6 +1,5 @@
 """Options of `isthmus bench` that are named as in nvbandwidth, or that judge the results."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -113,14 +112,5 @@ ExpectFileOption = Annotated[
         metavar="FILE|GPU",
         help="As --expect, with the values of a file of `isthmus runs expect`, or of a GPU that "
         "has some, such as H100.",
-    ),
-]
-PlotsOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--plots",
-        metavar="FOLDER",
-        help="Draw every suite of the run into a folder, as SVG, PNG and HTML, and say which suite "
-        "has no picture, and why. Needs isthmus[report].",
     ),
 ]

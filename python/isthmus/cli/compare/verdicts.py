@@ -119,16 +119,13 @@ def verdicts_of(
 ) -> Verdicts:
     """Read the options, and refuse impossible ones before anything runs."""
     from isthmus.cli.compare.tolerance import parse_tolerance
+    from isthmus.cli.output import check_plots
 
     part = parse_tolerance(tolerance, TOLERANCE)
     if compare_with is None and (anyway or tolerance is not None):
         option = "--anyway" if anyway else "--tolerance"
         raise UsageError(f"{option} is for --compare", hint="name a run: --compare last")
-    if plots is not None:
-        from isthmus.show.pictures.drawing import check_pictures
-
-        check_pictures()
-        make_folder(plots, option="--plots")
+    check_plots(plots)
     return Verdicts(
         baseline=None if compare_with is None else read_run(compare_with),
         tolerance=part,

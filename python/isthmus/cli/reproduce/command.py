@@ -7,7 +7,7 @@ import typer
 from typer.core import TyperCommand
 
 from isthmus.cli.completing import complete_runs
-from isthmus.cli.options import BudgetOption, DeviceOption, NoSaveOption
+from isthmus.cli.options import BudgetOption, DeviceOption, NoSaveOption, PlotsOption
 from isthmus.cli.sim.sweep import JobsOption
 from isthmus.cli.state import DebugOption, state_of
 from isthmus.cli.stdout import print_data
@@ -99,14 +99,7 @@ def reproduce(
         ),
     ] = 1,
     jobs: JobsOption = None,
-    plots: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="Draw theirs beside ours into a folder, as SVG, PNG and HTML. Needs "
-            "isthmus[report].",
-        ),
-    ] = None,
+    plots: PlotsOption = None,
     output_format: Annotated[
         PageFormat, typer.Option("--format", help="The output's format.")
     ] = PageFormat.TEXT,

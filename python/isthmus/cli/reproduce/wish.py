@@ -48,6 +48,7 @@ def wish_of(
 ) -> Wish:
     """Read the options, and refuse impossible ones before anything runs."""
     from isthmus.cli.bench.asked import checked_budget
+    from isthmus.cli.output import check_plots
     from isthmus.ground.sizes import parse_sizes
 
     measuring = {
@@ -67,12 +68,7 @@ def wish_of(
     ways = [option for option in ("--quick", "--sizes", "--all-sizes") if measuring[option]]
     if all_sizes and len(ways) > 1:
         raise UsageError(f"{ways[0]} and --all-sizes", hint="leave one of them out")
-    if plots is not None:
-        from isthmus.files.folder import make_folder
-        from isthmus.show.pictures.drawing import check_pictures
-
-        check_pictures()
-        make_folder(plots, option="--plots")
+    check_plots(plots)
     return Wish(
         from_run=from_run,
         quick=quick,
