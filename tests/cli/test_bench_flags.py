@@ -66,8 +66,8 @@ def test_s_leaves_copies_uncompared_and_the_run_says_so(invoke: Invoke) -> None:
     assert not skipped.options.verify
 
 
-def test_d_leaves_the_thread_where_it_is_and_the_run_says_so(invoke: Invoke) -> None:
-    run = run_of(invoke(*ONE, "-d", "-j"))
+def test_disable_affinity_leaves_the_thread_where_it_is_and_the_run_says_so(invoke: Invoke) -> None:
+    run = run_of(invoke(*ONE, "--disableAffinity", "-j"))
     assert not run.options.bind
     assert run.machine.host.measured_on_node is None
     assert any("not bound to a NUMA node, as requested" in note for note in run.machine.notes)
@@ -144,7 +144,7 @@ def test_gdrcopy_s_format_runs_windows(invoke: Invoke) -> None:
         ("--tolerance 5%", "--tolerance is for --compare", "--compare last"),
         ("--anyway", "--anyway is for --compare", "--compare last"),
         ("--expect-file=H200", "the values of H200 are a real device's", "choose a GPU"),
-        ("-d 0", "no suite is named '0'", "by --device 0; -d is --disable-affinity"),
+        ("0", "no suite is named '0'", "by --device 0"),
         ("--expect-file=nothing", "can't read nothing", "isthmus runs expect"),
         ("--expect", "the emulated device's numbers are modelled", "choose a GPU"),
     ],

@@ -1,5 +1,10 @@
-import pytest
+from collections.abc import Iterator
+from typing import Any
 
+import pytest
+from typer.main import get_command
+
+from isthmus.cli.app import app
 from program import PROGRAM, Golden, Invoke, run_code, run_process
 
 PLAIN = ("bench", "compare", "report", "doctor", "profile", "reproduce")
@@ -28,6 +33,17 @@ def test_what_a_command_does_is_said_whole_on_a_terminal_of_80_columns(group: st
 
 def test_the_bare_program_shows_its_help(invoke: Invoke) -> None:
     assert invoke() == invoke("--help")
+
+
+def test_a_short_option_d_is_the_device_in_every_command() -> None:
+    def commands(command: Any) -> Iterator[Any]:  # noqa: ANN401 - typer's private type
+        yield command
+        for one in getattr(command, "commands", {}).values():
+            yield from commands(one)
+
+    names = [set(p.opts) for one in commands(get_command(app)) for p in one.params]
+    assert {"-d", "--device"} in names
+    assert all(("-d" in one) == ("--device" in one) for one in names)
 
 
 def test_short_and_long_help_are_the_same(invoke: Invoke) -> None:

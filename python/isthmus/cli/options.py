@@ -52,6 +52,8 @@ SizesOption = Annotated[
 DeviceOption = Annotated[
     str | None,
     typer.Option(
+        "-d",
+        "--device",
         metavar="DEVICE",
         help="A GPU's number, UUID (or its beginning) or PCI address; emulated, or "
         "emulated:PROFILE.  [default: the first GPU, or emulated without one]",

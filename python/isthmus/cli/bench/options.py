@@ -59,7 +59,6 @@ SkipVerificationOption = Annotated[
 DisableAffinityOption = Annotated[
     bool,
     typer.Option(
-        "-d",
         "--disable-affinity",
         "--disableAffinity",
         help="Don't bind thread and memory to the GPU's NUMA node.",

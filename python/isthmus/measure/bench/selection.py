@@ -41,7 +41,7 @@ def _suite(name: str) -> Suite:
     if name.isdecimal() or name.startswith(("emulated", "GPU-")):
         raise UsageError(
             f"no suite is named '{shortened(name)}'",
-            hint=f"a device is named by --device {shortened(name)}; -d is --disable-affinity",
+            hint=f"a device is named by --device {shortened(name)}",
         )
     test = " (it is a test: -t takes its name)" if name in BY_NAME else ""
     raise UsageError(
