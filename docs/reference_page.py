@@ -17,12 +17,12 @@ TOPICS = {
         *("CopyFuture", "CopyPlan", "CopyStats", "Transfers"),
     ],
     "Memory": [
-        *("device_empty", "DeviceArray", "device_name", "emulated", "pinned"),
+        *("device_empty", "DeviceArray", "emulated", "pinned"),
         *("DevicePointer", "HostPointer"),
     ],
     "Windows": ["window", "Window", "Windows"],
     "Models": ["load_safetensors", "safetensors_metadata", "save_safetensors", "load_pt"],
-    "Results of measurements": ["Run", "Result", "Profile", "parse_sizes", "format_size"],
+    "Results of measurements": ["Run", "Result", "Profile"],
     "Simulation": ["simulate", "SimulationResult"],
     "Types for annotations": ["ArrayLike", "DeviceArrayLike", "StreamLike"],
 }

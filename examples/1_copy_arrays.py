@@ -22,7 +22,6 @@ async def first_sum(tensor: isthmus.ArrayLike) -> float:
 
 def main() -> None:
     """Copy there and back, blocking and not, and print what was done."""
-    print(f"device: {isthmus.device_name()}")
     # Or any library's array on a GPU: torch.empty(LENGTH, device="cuda"), cupy.empty(LENGTH, "f4")
     tensor = isthmus.device_empty(LENGTH, np.float32)
     numbers = np.arange(LENGTH, dtype=np.float32)

@@ -10,7 +10,6 @@ import numpy as np
 
 import isthmus
 
-print(f"device: {isthmus.device_name()}")
 source = np.ones(1000)
 target = isthmus.device_empty(1000, source.dtype)
 future = isthmus.copy_async(target, source)

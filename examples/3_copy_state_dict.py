@@ -8,7 +8,6 @@ import numpy as np
 
 import isthmus
 
-print(f"device: {isthmus.device_name()}")
 state = {"layers": [{"weight": np.ones((512, 512), "float32"), "bias": np.ones(512, "float32")}]}
 on_device = {
     "layers": [

@@ -13,7 +13,6 @@ FLAG, DATA, TEXT = 0, 256, 1000  # places in the window, in bytes
 
 def main() -> None:
     """Write, read, and tell a kernel that data has arrived."""
-    print(f"device: {isthmus.device_name()}")
     # Or any library's array on a GPU: torch.empty(4096, dtype=torch.uint8, device="cuda")
     memory = isthmus.device_empty(4096, "uint8")
     with isthmus.window(memory) as window:

@@ -4,8 +4,6 @@ import numpy as np
 
 import isthmus
 
-print("device:", isthmus.device_name())
-
 table = isthmus.pinned.empty((100_000, 16), np.float32)  # 6.4 MB
 table[:] = np.arange(100_000)[:, None]
 

@@ -21,6 +21,7 @@ import numpy as np
 
 import isthmus
 from isthmus.ground.json_text import json_text
+from isthmus.ground.sizes import parse_sizes
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "transfer"))
 from budgets import measure_budgets
@@ -287,7 +288,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, help="these parts alone")
     options = parser.parse_args()
     bench = Bench(options.rounds)
-    (size_bytes,) = isthmus.parse_sizes(options.size)
+    (size_bytes,) = parse_sizes(options.size)
     host = isthmus.pinned.empty(size_bytes // 4, np.float32)
     host[:] = np.arange(host.size, dtype=np.uint32) & 255  # exact in float32
     device = cupy.empty(host.size, cupy.float32)

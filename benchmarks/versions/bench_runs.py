@@ -9,7 +9,7 @@ from typing import Any
 from building import PATH_FIRST, Version
 from ratios import Failed, Point, Turn, Turns, last_line, rounds
 
-from isthmus import format_size
+from isthmus.ground.sizes import format_size
 
 # Each holds its stream behind a gate, and each kind of loop is there once.
 TESTS = (

@@ -15,7 +15,6 @@ begin = np.searchsorted(ends[:, 0], np.arange(NUM_NODES + 1))
 neighbours = isthmus.pinned.empty(len(ends), np.int32)
 neighbours[:] = ends[:, 1]
 
-print("device:", isthmus.device_name())
 level = np.full(NUM_NODES, -1)
 level[0] = 0
 frontier = np.array([0])

@@ -24,13 +24,12 @@ if TYPE_CHECKING:
         Unavailable,
         UsageError,
     )
-    from isthmus.ground.sizes import format_size, parse_sizes
     from isthmus.ground.version import __version__
     from isthmus.measure.run.model import Result, Run
     from isthmus.move.arrays.accepted import ArrayLike, ArrayTree, DeviceArrayLike, StreamLike
     from isthmus.move.arrays.device_array import DeviceArray
     from isthmus.move.arrays.pointers import DevicePointer, HostPointer
-    from isthmus.move.device_memory import device_empty, device_name
+    from isthmus.move.device_memory import device_empty
     from isthmus.move.emulation import emulated
     from isthmus.move.paged.array import PagedArray, PagedStats
     from isthmus.move.paged.header import paged_header
@@ -81,15 +80,12 @@ __all__ = [
     "copy",
     "copy_async",
     "device_empty",
-    "device_name",
     "emulated",
     "errors",
     "explain",
-    "format_size",
     "load_pt",
     "load_safetensors",
     "paged_header",
-    "parse_sizes",
     "pinned",
     "safetensors_metadata",
     "save_safetensors",
@@ -134,14 +130,11 @@ _LAZY = {
     "copy": "isthmus.move.transfer.copying",
     "copy_async": "isthmus.move.transfer.copying",
     "device_empty": "isthmus.move.device_memory",
-    "device_name": "isthmus.move.device_memory",
     "emulated": "isthmus.move.emulation",
     "explain": "isthmus.move.transfer.copying",
-    "format_size": "isthmus.ground.sizes",
     "load_pt": "isthmus.move.torch.loading",
     "load_safetensors": "isthmus.move.safetensors.loading",
     "paged_header": "isthmus.move.paged.header",
-    "parse_sizes": "isthmus.ground.sizes",
     "safetensors_metadata": "isthmus.move.safetensors.loading",
     "save_safetensors": "isthmus.move.safetensors.saving",
     "simulate": "isthmus.sim.running",

@@ -292,14 +292,6 @@ def test_an_impossible_array_is_refused(
         isthmus.device_empty(shape, dtype, device)
 
 
-def test_the_device_has_a_name(driver: _native.Driver) -> None:
-    assert isthmus.device_name() == driver.device(0).name
-    assert isthmus.device_name("cuda") == isthmus.device_name("cuda:0") == isthmus.device_name()
-    for wrong in (99, "cuda:99", "gpu", None):
-        with pytest.raises(isthmus.UsageError, match="device"):
-            isthmus.device_name(wrong)  # type: ignore[arg-type]
-
-
 # As devices of CuPy, JAX and cuda.core describe themselves.
 _DEVICES = [
     SimpleNamespace(id=0),
@@ -312,7 +304,6 @@ _DEVICES = [
 def test_a_device_has_names_beside_its_ordinal(device: Any) -> None:  # noqa: ANN401
     assert isthmus.device_empty(4, "u1", device).device == 0
     assert isthmus.pinned.empty(4, "u1", device=device).nbytes == 4
-    assert isthmus.device_name(device) == isthmus.device_name()
 
 
 def test_a_device_of_pytorch_is_a_gpu_or_refused() -> None:

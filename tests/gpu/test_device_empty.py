@@ -94,11 +94,12 @@ def test_memory_is_freed_only_after_a_kernel_that_is_told_nothing_of_its_owner(t
 
 
 @pytest.mark.parametrize("example", ["1_copy_arrays", "4_write_window"])
-def test_an_example_beside_pytorch_uses_the_gpu_and_says_so(torch: Any, example: str) -> None:
+@pytest.mark.usefixtures("torch")
+def test_an_example_beside_pytorch_runs_on_the_gpu(example: str) -> None:
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / f"{example}.py")],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout.splitlines()[0] == f"device: {torch.cuda.get_device_name(0)}"
+    assert done.stderr == ""

@@ -13,6 +13,7 @@ import pytest
 
 import isthmus
 from isthmus import _native
+from isthmus.ground.sizes import parse_sizes
 from program import run_process
 
 pytestmark = pytest.mark.gpu
@@ -181,7 +182,7 @@ def test_lanes_of_a_warp_that_went_different_ways_wait_for_each_other_without_an
 ) -> None:
     own = unit_kernels if policy == "units" and unit == "256B" else kernels
     host, _ = filled(cupy, kernels, 1 << 20)
-    unit_items = isthmus.parse_sizes(unit)[0] // 4
+    unit_items = parse_sizes(unit)[0] // 4
     expected = sums_of_lanes(host, unit_items)
     found = cupy.zeros(32, cupy.uint32)
     with isthmus.PagedArray(host, unit, policy) as array:

@@ -76,7 +76,6 @@ NEEDS_A_DEVICE: dict[str, Callable[[Path], object]] = {
     "begin an upload": lambda _: isthmus.copy_async(isthmus.DevicePointer(1 << 40, 4), b"1234"),
     "explain": lambda _: isthmus.explain(isthmus.DevicePointer(1 << 40, 4), b"1234"),
     "device_empty": lambda _: isthmus.device_empty(4),
-    "device_name": lambda _: isthmus.device_name(),
     "pinned": lambda _: isthmus.pinned.empty(4),
     "window on an array": lambda _: isthmus.window(CudaArray(1 << 40, (4,))),
     "window on a pointer": lambda _: isthmus.window(1 << 40, 4),

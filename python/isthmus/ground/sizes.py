@@ -62,18 +62,8 @@ def parse_size(text: str) -> int:
 
 def parse_sizes(text: str) -> list[int]:
     """
-    Read a list of sizes and ranges, such as `4,64KiB` or `4..1GiB`.
-
-    A range stands for its two ends and every power of two between them.
-
-    Args:
-        text: Sizes and ranges, separated by commas.
-
-    Returns:
-        Sizes in bytes, ascending, each once.
-
-    Raises:
-        UsageError: One of them isn't a size, or a range runs backwards.
+    Read sizes in bytes, ascending, each once, from `4,64KiB` or `4..1GiB`: a range is its two ends
+    and the powers of two between.
     """
     sizes: set[int] = set()
     for item in text.split(","):
@@ -93,18 +83,7 @@ def powers_of_two(first_bytes: int, last_bytes: int) -> list[int]:
 
 
 def format_size(size_bytes: int) -> str:
-    """
-    Write a size in readable form: "4 B", "64 KiB", "1 GiB".
-
-    Args:
-        size_bytes: At least 0.
-
-    Returns:
-        The largest binary unit that keeps it whole; `parse_sizes` reads it back exactly.
-
-    Raises:
-        TypeError: It isn't a number.
-    """
+    """Write a size in the largest unit that keeps it whole, as `parse_sizes` reads it: "64 KiB"."""
     for unit, unit_bytes in _DISPLAY_UNITS:
         if size_bytes >= unit_bytes and size_bytes % unit_bytes == 0:
             return f"{size_bytes // unit_bytes} {unit}"

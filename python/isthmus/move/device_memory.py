@@ -47,21 +47,3 @@ def device_empty(
     ordinal = ordinal_of(device, windows.driver)
     context = windows.pending_work.context(ordinal)
     return DeviceArray(context, lengths, kind, ordinal)
-
-
-def device_name(device: "DeviceLike" = 0) -> str:
-    """
-    Name a GPU, as its driver does: "NVIDIA H200".
-
-    Args:
-        device: As for `device_empty`.
-
-    Returns:
-        The name. The emulated device's contains "Emulated".
-
-    Raises:
-        Unavailable: There is no driver or no GPU; the message names the emulated device.
-        UsageError: There is no such GPU.
-    """
-    driver = default_windows().driver
-    return driver.device(ordinal_of(device, driver)).name

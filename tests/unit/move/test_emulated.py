@@ -18,6 +18,10 @@ _SMALL = "Isthmus Emulated GPU (small link)"
 _FAULTS = Path(__file__).parents[3] / "build/release/bin/libisthmus_system_faults.so"
 
 
+def _device_name(ordinal: int = 0) -> str:
+    return opening.default_windows().driver.device(ordinal).name
+
+
 @pytest.fixture(autouse=True)
 def _no_driver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ISTHMUS_DRIVER", str(tmp_path / "libcuda.so.1"))
@@ -26,7 +30,7 @@ def _no_driver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_inside_the_block_everything_uses_the_emulated_device() -> None:
     with isthmus.emulated():
-        assert isthmus.device_name() == _SMALL
+        assert _device_name() == _SMALL
         array = isthmus.device_empty(4, "uint8")
         sent = isthmus.pinned.empty(4, "uint8")
         sent[:] = 1, 2, 3, 4
@@ -44,21 +48,21 @@ def test_after_the_block_there_is_no_device_again() -> None:
         assert isthmus.stats().calls == 1
     assert isthmus.stats().calls == 0
     with pytest.raises(isthmus.Unavailable):
-        isthmus.device_name()
+        isthmus.device_empty(1)
 
 
 def test_a_block_that_raises_ends_too() -> None:
     with pytest.raises(ZeroDivisionError), isthmus.emulated():
         _ = 1 / 0
     with pytest.raises(isthmus.Unavailable):
-        isthmus.device_name()
+        isthmus.device_empty(1)
 
 
 def test_blocks_can_be_nested() -> None:
     with isthmus.emulated("two-gpus"):
         with isthmus.emulated():
-            assert isthmus.device_name(1) == _SMALL
-        assert isthmus.device_name(1) == _SMALL
+            assert _device_name(1) == _SMALL
+        assert _device_name(1) == _SMALL
 
 
 def test_a_block_in_another_thread_lasts_as_long_as_it_needs() -> None:
@@ -73,11 +77,11 @@ def test_a_block_in_another_thread_lasts_as_long_as_it_needs() -> None:
     with isthmus.emulated():
         thread.start()
         assert entered.wait(60)
-    assert isthmus.device_name() == _SMALL
+    assert _device_name() == _SMALL
     go_on.set()
     thread.join(60)
     with pytest.raises(isthmus.Unavailable):
-        isthmus.device_name()
+        isthmus.device_empty(1)
 
 
 class NoticedLock:
@@ -155,11 +159,14 @@ def test_an_unknown_profile_is_refused_with_the_known_ones() -> None:
     with pytest.raises(isthmus.UsageError, match="h100-pcie5"), isthmus.emulated("smal"):
         pass
     with isthmus.emulated():
-        assert isthmus.device_name() == _SMALL
+        assert _device_name() == _SMALL
 
 
 def test_the_environment_chooses_it_for_a_whole_process() -> None:
-    code = "import isthmus; print(isthmus.device_name())"
+    code = (
+        "from isthmus.move.windows.opening import default_windows\n"
+        "print(default_windows().driver.device(0).name)"
+    )
     assert run_code(code, {"ISTHMUS_DRIVER": "emulated"}).out == f"{_SMALL}\n"
 
 

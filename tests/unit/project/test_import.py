@@ -36,7 +36,7 @@ def test_the_command_line_starts_without_the_tests_that_it_may_run() -> None:
 
 def test_a_public_name_is_loaded_when_it_is_used() -> None:
     assert "pydantic" in modules_after("import isthmus; isthmus.Run")
-    assert isthmus.parse_sizes("4") == [4]
+    assert isthmus.Run.__name__ == "Run"
 
 
 def test_every_public_name_is_there_and_listed() -> None:
