@@ -1,5 +1,5 @@
 """
-A cluster of Dask on nodes of Slurm, for `isthmus fleet bench --scheduler` and `fleet sweep`.
+A cluster of Dask on nodes of Slurm, for `isthmus fleet bench --scheduler` and `sim sweep`.
 
     pip install ".[scale]" dask-jobqueue    # in a clone
     python examples/fleet/dask_slurm.py --nodes 64 --partition gpu

@@ -84,7 +84,7 @@ def test_a_cluster_uses_the_certificates_and_whoever_has_none_of_them_is_refused
         configured.append(tmp_path / f"{name}.yaml")
         configured[-1].write_text(run_process([*MAKING, str(tmp_path / name)]).out)
     ours, theirs = configured
-    sweep = ("fleet", "sweep", "cp", "-a", "policy=tree,ranges", "-o", str(tmp_path / "s.parquet"))
+    sweep = ("sim", "sweep", "cp", "-a", "policy=tree,ranges", "-o", str(tmp_path / "s.parquet"))
     with cluster(ours, tmp_path) as address:
         assert address.startswith("tls://127.0.0.1:")
         command = [*PROGRAM, *sweep, "--scheduler", address]

@@ -117,7 +117,7 @@ def test_when_an_sshd_is_killed_a_sweep_has_the_bytes_of_one_machine(
     here, there = tmp_path / "here.parquet", tmp_path / "there.parquet"
     assert invoke("sim", "sweep", *AXES, "-o", str(here)).code == 0
     names = str(hosts.file("n1", "second", "stranger", "bare"))
-    command = [*PROGRAM, "fleet", "sweep", *AXES, "--hosts", names, "-o", str(there)]
+    command = [*PROGRAM, "sim", "sweep", *AXES, "--hosts", names, "-o", str(there)]
     with interruptible(hosts.reaching(command), os.environ | hosts.environment()) as process:
         journal = there.with_name("there.parquet.journal")
         soon(lambda: journal.exists() and journal.read_text("utf-8").count("\n") > 3)
@@ -136,7 +136,7 @@ def test_without_any_host_a_sweep_is_refused_and_leaves_nothing(
 ) -> None:
     file = tmp_path / "s.parquet"
     names = str(hosts.file("stranger", "gone"))
-    done = run(hosts, "fleet", "sweep", *AXES, "--hosts", names, "-o", str(file))
+    done = run(hosts, "sim", "sweep", *AXES, "--hosts", names, "-o", str(file))
     assert done.code == 2
     assert "error: there is no worker\nhint: each host is named above, with why\n" in done.err
     assert list(tmp_path.iterdir()) == []

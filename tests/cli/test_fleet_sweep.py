@@ -1,4 +1,4 @@
-"""`isthmus fleet sweep`: on workers of this machine, and what it refuses."""
+"""`isthmus sim sweep` on workers of this machine, on hosts, and what it refuses."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def test_the_file_has_the_bytes_of_one_machine_and_both_commands_continue_it(
 ) -> None:
     here, there = str(tmp_path / "here.parquet"), str(tmp_path / "there.parquet")
     assert invoke("sim", "sweep", *AXES, "-o", here).code == 0
-    first = invoke("fleet", "sweep", *AXES, "--workers", "2", "-o", there)
+    first = invoke("sim", "sweep", *AXES, "--workers", "2", "-o", there)
     assert first.code == 0, first.err
     assert "simulating on 2 workers, 2 points at a time\n" in first.err
     assert f"8 of 8 points in {there} (modelled)\n" in first.err
@@ -41,9 +41,9 @@ def test_the_file_has_the_bytes_of_one_machine_and_both_commands_continue_it(
 def test_a_point_that_fails_has_the_row_of_one_machine(invoke: Invoke, tmp_path: Path) -> None:
     stuck = ("--set", "options.eviction_kind=block_64k", "-p", "bitmap")
     axis = ("-a", "partitions.memory=128KiB,1MiB")
-    files = [tmp_path / f"{name}.parquet" for name in ("sim", "fleet")]
-    for file in files:
-        code = invoke(file.stem, "sweep", "nqu", *stuck, *axis, "-o", str(file)).code
+    files = [tmp_path / f"{name}.parquet" for name in ("here", "there")]
+    for file, where in zip(files, ((), ("--workers", "2")), strict=True):
+        code = invoke("sim", "sweep", "nqu", *stuck, *axis, *where, "-o", str(file)).code
         assert code == 1
     assert files[0].read_bytes() == files[1].read_bytes()
     assert "waits for room in GPU memory" in pq.read_table(files[1]).to_pylist()[0]["error"]
@@ -65,12 +65,12 @@ def nearly_finished(folder: Path) -> None:
 @pytest.mark.long
 def test_the_grid_has_the_bytes_of_one_machine(invoke: Invoke, tmp_path: Path) -> None:
     from isthmus.cli.reproduce.migration import run_grid
-    from isthmus.cli.sim.sweep import here
+    from isthmus.cli.sim.runners import here
 
     for name in ("here", "there"):
         nearly_finished(tmp_path / name)
     run_grid(tmp_path / "here", lambda: here(1))
-    outcome = invoke("fleet", "sweep", "--grid", "--workers", "1", "-o", str(tmp_path / "there"))
+    outcome = invoke("sim", "sweep", "--grid", "--workers", "1", "-o", str(tmp_path / "there"))
     assert outcome.code == 0, outcome.err
     assert "3 runs in " in outcome.err
     names = ["grid.csv", "grid.parquet", "grid.txt"]
@@ -86,7 +86,7 @@ def test_ctrl_c_keeps_the_finished_points_and_shows_no_trace_of_the_workers(
 ) -> None:
     file = tmp_path / "s.parquet"
     axes = ("-a", "workload=mum-140k", "-a", "seed=0..29")
-    command = [*PROGRAM, "fleet", "sweep", *axes, "--workers", "2", "-o", str(file)]
+    command = [*PROGRAM, "sim", "sweep", *axes, "--workers", "2", "-o", str(file)]
     with interruptible(command, start_new_session=True) as process:
         assert process.stderr is not None
         assert process.stderr.readline().startswith("simulating on 2 workers")
@@ -112,6 +112,7 @@ def test_ctrl_c_keeps_the_finished_points_and_shows_no_trace_of_the_workers(
         ("cp --grid -o f", "--grid has runs of its own"),
         ("--grid -o f -p tree", "--grid has runs of its own"),
         ("cp -a seed=1 -o x.parquet --workers 2 --hosts f", "are two places"),
+        ("cp -a seed=1 -o x.parquet --workers 2 -j 2", "--jobs is for this machine's cores"),
         ("cp -a seed=1 -o x.parquet --python p", "--python is for --hosts"),
         ("cp -a seed=1 -o x.parquet --scheduler tcp://10.0.0.1:1", "isn't encrypted"),
         ("cp -a seed=1 -o x.parquet --hosts nothing", "can't read nothing"),
@@ -123,7 +124,7 @@ def test_what_cannot_be_swept_is_refused_and_leaves_nothing(
     invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    outcome = invoke("fleet", "sweep", *arguments.split())
+    outcome = invoke("sim", "sweep", *arguments.split())
     assert (outcome.code, outcome.out) == (2, "")
     assert said in outcome.err
     assert list(tmp_path.iterdir()) == []
@@ -136,7 +137,7 @@ def test_a_scheduler_that_does_not_answer_is_named_and_nothing_is_left(
     monkeypatch.setattr(dask_asking, "_CONNECT_S", 0.1)
     file = tmp_path / "s.parquet"
     at = ("--scheduler", "tcp://127.0.0.1:1")
-    outcome = invoke("fleet", "sweep", "cp", "-a", "seed=1", *at, "-o", str(file))
+    outcome = invoke("sim", "sweep", "cp", "-a", "seed=1", *at, "-o", str(file))
     assert outcome.code == 2
     assert "no scheduler answers at tcp://127.0.0.1:1" in outcome.err
     assert list(tmp_path.iterdir()) == []
@@ -160,7 +161,7 @@ def test_hosts_are_reached_by_ssh_and_one_that_is_not_is_named(
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     (tmp_path / "all").write_text("good\nbad\n")
     (tmp_path / "none").write_text("bad\n")
-    sweep = ("fleet", "sweep", "cp", "-a", "policy=tree,ranges")
+    sweep = ("sim", "sweep", "cp", "-a", "policy=tree,ranges")
     file = tmp_path / "s.parquet"
     refused = invoke(*sweep, "--hosts", str(tmp_path / "none"), "-o", str(file))
     assert refused.code == 2

@@ -10,10 +10,7 @@ from program import PROGRAM, Golden, Invoke, run_code, run_process
 PLAIN = ("bench", "compare", "report", "doctor", "profile", "reproduce")
 ADVISE = ("advise", "advise offload")
 RUNS = ("runs", "runs list", "runs show", "runs expect", "runs rm", "runs prune", "runs query")
-FLEET = (
-    *("fleet", "fleet bench", "fleet check", "fleet export"),
-    "fleet sweep",
-)
+FLEET = ("fleet", "fleet bench", "fleet check", "fleet export")
 
 
 @pytest.mark.parametrize("command", ["", *PLAIN, *ADVISE, *RUNS, *FLEET])

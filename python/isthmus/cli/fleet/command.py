@@ -11,7 +11,6 @@ from isthmus.cli.command_group import command_group
 from isthmus.cli.failure import ExitCode
 from isthmus.cli.fleet.bench import ExpectOption, bench
 from isthmus.cli.fleet.export import export
-from isthmus.cli.fleet.sweep import sweep
 from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say
 from isthmus.cli.stdout import print_data
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 fleet = command_group("fleet", "Measure many machines, and find the bad ones and the cause.")
 fleet.command()(bench)
-fleet.command()(sweep)
 fleet.command()(export)
 
 

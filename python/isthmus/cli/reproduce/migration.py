@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from isthmus.cli.failure import Stopped
-from isthmus.cli.sim.sweep import Runners, here
+from isthmus.cli.sim.runners import Runners, here
 from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of

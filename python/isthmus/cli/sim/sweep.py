@@ -1,16 +1,21 @@
 """`isthmus sim sweep`."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from isthmus.cli.failure import ExitCode, Stopped
+from isthmus.cli.fleet.places import HostsOption, PythonOption, SchedulerOption, place_of
+from isthmus.cli.reproduce.migration import run_grid
 from isthmus.cli.sim.options import MachineOption, SeedOption, SettingsOption
+from isthmus.cli.sim.runners import Runners, here, runner_at
 from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say, say_lines
+from isthmus.cli.stdout import print_data
+from isthmus.cli.terminal import columns_of
+from isthmus.errors import UsageError
 from isthmus.ground.spelling import counted
 
 if TYPE_CHECKING:
@@ -18,24 +23,10 @@ if TYPE_CHECKING:
 
     from isthmus.sim.axes import Axis
     from isthmus.sim.points import Base
-    from isthmus.sim.sweep import Outcome, PointRunner
+    from isthmus.sim.sweep import Outcome
 
-AxesOption = Annotated[
-    list[str],
-    typer.Option(
-        "-a",
-        "--axis",
-        metavar="NAME=VALUES",
-        help="Values of a setting, or of workload, policy, machine or seed: policy.unit=128..2MiB "
-        "(powers of two), workload=bfs,lps. May be repeated: all combinations are run.",
-    ),
-]
-PolicyOption = Annotated[
-    str, typer.Option("-p", "--policy", metavar="NAME", help="The policy, if it isn't an axis.")
-]
-_FileOption = Annotated[
-    Path, typer.Option("-o", "--output", metavar="FILE", help="The Parquet file to write.")
-]
+_POLICY, _MACHINE = "ranges", "paper-gtx480"
+
 JobsOption = Annotated[
     int | None,
     typer.Option("-j", "--jobs", min=1, help="Runs at a time.  [default: one for each core]"),
@@ -47,33 +38,112 @@ def sweep(
         str | None, typer.Argument(metavar="[WORKLOAD|TRACE]", help="Needed if it isn't an axis.")
     ] = None,
     *,
-    axes: AxesOption,
-    output: _FileOption,
-    policy: PolicyOption = "ranges",
-    machine: MachineOption = "paper-gtx480",
+    axes: Annotated[
+        list[str],
+        typer.Option(
+            "-a",
+            "--axis",
+            metavar="NAME=VALUES",
+            help="Values of a setting, or of workload, policy, machine or seed: "
+            "policy.unit=128..2MiB (powers of two), workload=bfs,lps. May be repeated: all "
+            "combinations are run.",
+        ),
+    ] = [],  # noqa: B006 - typer copies it
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE|FOLDER",
+            help="The Parquet file to write; with --grid the folder.",
+        ),
+    ],
+    policy: Annotated[
+        str, typer.Option("-p", "--policy", metavar="NAME", help="The policy, if it isn't an axis.")
+    ] = _POLICY,
+    machine: MachineOption = _MACHINE,
     settings: SettingsOption = None,
     seed: SeedOption = 0,
+    grid: Annotated[
+        bool,
+        typer.Option(
+            "--grid",
+            help="Instead of axes: the runs of `isthmus reproduce partial-page-migration --grid`, "
+            "into its folder.",
+        ),
+    ] = False,
     jobs: JobsOption = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, max=256, help="Run in N processes of this machine."),
+    ] = None,
+    scheduler: SchedulerOption = None,
+    hosts: HostsOption = None,
+    python: PythonOption = None,
     debug: DebugOption = False,
 ) -> None:
     """
-    Simulate every combination of values, on all cores.
+    Simulate every combination of values, on one machine or many.
 
     Each finished point is kept at once. Ctrl-C stops at once and keeps finished points. The same
     command continues from there, also after a crash or a full disk.
 
+    The file has the same bytes wherever points run: on cores of this machine, or on workers, which
+    are processes here, hosts that SSH reaches, or all workers of a scheduler. What a worker had
+    when it was lost is run again. A scheduler needs isthmus[scale].
+
     Exit codes: 0 ok, 1 error (finished points stand), 2 usage, 130 interrupted by Ctrl-C.
     """
     del debug  # its callback has stored it
+    runners = _runners(jobs, workers, scheduler, hosts, python)
+    if grid:
+        if workload or axes or settings or (policy, machine, seed) != (_POLICY, _MACHINE, 0):
+            raise UsageError(
+                "--grid has runs of its own", hint="isthmus sim sweep --grid -o FOLDER"
+            )
+        _grid(output, runners)
+        return
+    if not axes:
+        raise UsageError("no axis to sweep", hint="-a NAME=VALUES, or --grid; see --help")
     from isthmus.cli.output import check_output
     from isthmus.sim.axes import read_axes
 
     check_output(output)
-    base = base_of(workload, policy, machine, settings, seed)
-    sweep_into(output, base, read_axes(axes), lambda: here(jobs))
+    base = _base_of(workload, policy, machine, settings, seed)
+    _sweep_into(output, base, read_axes(axes), runners)
 
 
-def base_of(
+def _runners(
+    jobs: int | None,
+    workers: int | None,
+    scheduler: str | None,
+    hosts: Path | None,
+    python: str | None,
+) -> Runners:
+    """Check where points run, before anything starts."""
+    if (workers, scheduler, hosts, python) == (None, None, None, None):
+        return lambda: here(jobs)
+    if jobs is not None:
+        raise UsageError(
+            "--jobs is for this machine's cores",
+            hint="leave it out: workers use all of theirs, and --workers N is N processes",
+        )
+    place = place_of(workers, scheduler, hosts, python, usual_workers=1)
+    return lambda: runner_at(place)
+
+
+def _grid(output: Path, runners: Runners) -> None:
+    from isthmus.files.folder import make_folder
+    from isthmus.sim.paper.grid_summary import summary_text
+    from isthmus.sim.store import check_pyarrow
+
+    check_pyarrow()
+    make_folder(output, option="--output")
+    found = run_grid(output, runners)
+    print_data(summary_text(found, width=columns_of(sys.stdout)))
+
+
+def _base_of(
     workload: str | None, policy: str, machine: str, settings: list[str] | None, seed: int
 ) -> "Base":
     """Read what all points of a sweep share, unless it is an axis."""
@@ -89,19 +159,7 @@ def base_of(
     )
 
 
-Runners = Callable[[], AbstractContextManager["PointRunner"]]
-"""Starts what runs points, and ends it."""
-
-
-def here(jobs: int | None) -> "AbstractContextManager[PointRunner]":
-    """Run points in threads of this process; None: one for each core."""
-    from isthmus.sim.library import Library
-    from isthmus.sim.sweep import Threads, num_cores
-
-    return nullcontext(Threads(Library().run, jobs or num_cores()))
-
-
-def sweep_into(output: Path, base: "Base", axes: "Sequence[Axis]", runners: Runners) -> None:
+def _sweep_into(output: Path, base: "Base", axes: "Sequence[Axis]", runners: Runners) -> None:
     """Run a sweep, and say what became of it; Stopped after Ctrl-C, Exit if points failed."""
     outcome = _sweep(base, axes, output, runners)
     say_lines(_summary(outcome, output))
