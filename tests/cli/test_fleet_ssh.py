@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("duckdb", reason="isthmus[scale] is not installed")
-
 import isthmus
 from isthmus.fleet.attempt import Outcome, read_attempt
 from isthmus.measure.run.folder import FileKind, files_of

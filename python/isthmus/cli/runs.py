@@ -194,13 +194,13 @@ def query(
     The view results has a row for each result, machines and links have one for each run: see
     docs/fleet.md, or ask "DESCRIBE results". DuckDB answers, in memory: no run is changed, and SQL
     reaches no files. A run that can't be read is named and left out. Each run is read once: what
-    questions see of it is kept in the folder, in .isthmus-store. Needs isthmus[scale].
+    questions see of it is kept in the folder, in .isthmus-runs.parquet. Needs isthmus[scale].
 
     Example: isthmus runs query "SELECT node, width, generation FROM links WHERE width < 16"
     """
     del debug  # its callback has stored it
     from isthmus.measure.query.asking import ask, check_queries
-    from isthmus.measure.query.store import Store
+    from isthmus.measure.query.store import find_runs
     from isthmus.measure.run.folder import files_of
     from isthmus.measure.run.store import runs_folder
     from isthmus.show.answers.answer import answer_text
@@ -208,7 +208,7 @@ def query(
     check_queries()
     where = folder or runs_folder()
     files = files_of(where) if folder or where.is_dir() else []
-    found = Store(where).find(files)
+    found = find_runs(where, files)
     answer = ask(sql, found.views)
     for why in found.unread:
         say_lines(f"left out: {why}")

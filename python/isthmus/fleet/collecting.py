@@ -27,7 +27,6 @@ from isthmus.ground.suggest import one_line
 from isthmus.measure.doctor.check import Check, Diagnosis, Status
 from isthmus.measure.run.folder import FileKind
 from isthmus.measure.run.garbage import rare_collection
-from isthmus.measure.run.model import Run
 from isthmus.measure.run.reading import parse_run
 from isthmus.measure.run.record import first_fault
 from isthmus.measure.run.store import FINISHED, stem_of
@@ -102,7 +101,6 @@ class Collector:
     folder: Path
     wish: Wish
     say: Callable[[str], None]
-    kept: Callable[[Path, Run], None] = lambda *_: None
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     _asked: dict[int, _Asked] = field(default_factory=dict)
@@ -228,7 +226,6 @@ class Collector:
         name = _ODD.sub("_", stem_of(run))[:_MAX_NAME]
         path = self._place(node, f"{name}{FINISHED}")
         write_whole(path, answer.run, follow_link=False)
-        self.kept(path, run)
         self._collected.runs += 1
         self.say(f"{node}, {_which(answer.device)}: run {task.number} of {self.wish.repeats}")
         self._compare_clocks(node, difference(run, asked.asked_at, self.now()))

@@ -13,7 +13,7 @@ from fuzzing import Finding, fuzz, require, temporary_folder
 from isthmus.fleet.attempt import Attempt, Outcome
 from isthmus.fleet.check import check_fleet
 from isthmus.fleet.measured import read_fleet
-from isthmus.measure.query.store import FOLDER, Store
+from isthmus.measure.query.store import FILE, find_runs
 from isthmus.measure.run.folder import FileKind, Unreadable, files_of, read_runs
 from isthmus.measure.run.store import run_text
 from isthmus.show.answers.fleet import fleet_text
@@ -59,8 +59,8 @@ def _folder() -> Path:
         (folder / f"n{number}").mkdir(parents=True)
         changed = run.model_copy(update={"machine": machine})
         (folder / f"n{number}" / "a.json").write_text(run_text(changed), "utf-8")
-    Store(folder).find(files_of(folder))
-    shutil.copytree(folder / FOLDER, temporary_folder() / "store")
+    find_runs(folder, files_of(folder))
+    shutil.copy(folder / FILE, temporary_folder() / "store")
     return folder
 
 
@@ -74,8 +74,7 @@ def check(data: bytes) -> None:
     folder, choices = _folder(), Choices(data)
     node = folder / "odd"
     shutil.rmtree(node, ignore_errors=True)
-    shutil.rmtree(folder / FOLDER)
-    shutil.copytree(temporary_folder() / "store", folder / FOLDER)
+    shutil.copy(temporary_folder() / "store", folder / FILE)
     node.mkdir()
     if data[:1] == b"{":
         (node / "a.json").write_bytes(data)
@@ -83,7 +82,7 @@ def check(data: bytes) -> None:
         name, text = list(_texts().items())[kind]
         (node / name).write_text(json.dumps(edited(text, choices)), "utf-8")
     else:
-        _damage(next((folder / FOLDER).iterdir()), choices)
+        _damage(folder / FILE, choices)
     _check_fleet(folder)
     _ask(folder)
 
@@ -111,10 +110,10 @@ def _ask(folder: Path) -> None:
     """See that the views have each run that can be read, whatever the store says."""
     files = files_of(folder)
     readable = sum(not isinstance(found, Unreadable) for found in read_runs(files))
-    count: Callable[[], int] = lambda: Store(folder).find(files).views["machines"].num_rows  # noqa: E731
+    count: Callable[[], int] = lambda: find_runs(folder, files).views["machines"].num_rows  # noqa: E731
     require(count() == readable, "a run is missing")
     require(count() == readable, "a run is missing in the store")
-    tables = Store(folder).find(files).views
+    tables = find_runs(folder, files).views
     require(all(isinstance(table, pa.Table) for table in tables.values()), "a view is missing")
 
 

@@ -118,19 +118,16 @@ def bench(
     On each node a process of its own measures each GPU, one after the other. Runs go to a folder as
     they come; a node that fails, hangs or dies leaves a note there and doesn't stop the others. At
     the end comes what `isthmus fleet check FOLDER` prints. Nodes are workers on this machine, hosts
-    that SSH reaches, or all workers of a scheduler. Needs isthmus[scale].
+    that SSH reaches, or all workers of a scheduler, which needs isthmus[scale].
 
     Exit codes: 0 ok, 1 nothing was measured, 2 usage, 3 a GPU or node is dead, wrong or slow.
     """
     del debug  # its callback has stored it
     from isthmus.cli.bench.asked import sizes_of, tests_of, values_of
     from isthmus.fleet.collecting import Collector, Wish
-    from isthmus.measure.query.asking import check_queries
-    from isthmus.measure.query.store import Arriving, Store
 
     own = values_of(expect)
     place = place_of(workers, scheduler, hosts, python, usual_workers=1)
-    check_queries()
     # What no node could carry out is refused here.
     tests_of(tests or (), (), suites or (), RunFormat.TEXT, listed=False)
     sizes_of(sizes, None, RunFormat.TEXT)
@@ -141,19 +138,12 @@ def bench(
     task = task.model_copy(update={"at_once": all_at_once, "timeout_s": timeout})
     wish = Wish(task=task, repeats=repeat, stagger_s=stagger)
     folder = output or _new_folder()
-    store = Store(folder)
-    arriving = Arriving(store)
     with place.nodes() as (nodes, missing):
         say(f"measuring {counted(len(nodes.names()), 'node')} into {folder}")
-        collector = Collector(
-            nodes=nodes, folder=folder, wish=wish, say=say_lines, kept=arriving.add
-        )
+        collector = Collector(nodes=nodes, folder=folder, wish=wish, say=say_lines)
         for node, why in missing.items():
             collector.missing(node, why)
         collected = collector.collect()
-    arriving.flush()
-    for complaint in store.complaints:
-        say_lines(f"store: {complaint}")
     without = counted(collected.attempts, "attempt")
     rest = f"{without} left no run" if collected.attempts else "every node produced a run"
     say(f"{counted(collected.runs, 'run')} in {folder}; {rest}")

@@ -1,5 +1,6 @@
 """The store of a folder of runs: each run is read once, and the folder is the truth."""
 
+import errno
 import hashlib
 import os
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from fakes import runs
+from isthmus.files import whole
 from isthmus.measure.run import folder as run_folder
 from isthmus.measure.run.folder import files_of
 from isthmus.measure.run.model import Run
@@ -19,7 +21,7 @@ from isthmus.measure.run.store import run_text
 pa = pytest.importorskip("pyarrow", reason="isthmus[scale] is not installed")
 import pyarrow.parquet as pq  # noqa: E402
 
-from isthmus.measure.query.store import FOLDER, SCHEMA_VERSION, Arriving, Found, Store  # noqa: E402
+from isthmus.measure.query.store import FILE, SCHEMA_VERSION, Found, find_runs  # noqa: E402
 from isthmus.measure.query.tables import stored_schema  # noqa: E402
 
 
@@ -52,15 +54,11 @@ def write(path: Path, name: str) -> Run:
 
 
 def find(folder: Path) -> Found:
-    return Store(folder).find(files_of(folder))
+    return find_runs(folder, files_of(folder))
 
 
 def ids(found: Found, view: str = "machines") -> list[str]:
     return list(dict.fromkeys(found.views[view]["run"].to_pylist()))
-
-
-def stored(folder: Path) -> list[Path]:
-    return sorted((folder / FOLDER).iterdir())
 
 
 def test_a_run_is_read_once(folder: Path, read: list[str]) -> None:
@@ -117,36 +115,15 @@ def test_what_cannot_be_read_is_named_each_time(folder: Path) -> None:
         assert found.unread == [f"{folder}/b.json is not a run: it isn't JSON"]
 
 
-@pytest.mark.long
-def test_runs_that_arrive_are_not_read_again(folder: Path, read: list[str]) -> None:
-    store = Store(folder)
-    arriving = Arriving(store)
-    for number in range(40):
-        path = folder / f"n{number:02}.json"
-        arriving.add(path, write(path, f"n{number:02}"))
-    arriving.flush()
-    assert store.complaints == []
-    found = find(folder)
-    assert read == ["a.json", "b.json", "c.json"]
-    assert ids(found) == ["a", "b", "c", *(f"n{number:02}" for number in range(40))]
-
-
-@pytest.mark.long
-def test_many_small_files_become_few(folder: Path) -> None:
-    for number in range(25):
-        path = folder / f"n{number:02}.json"
-        Store(folder).append([(path, write(path, f"n{number:02}"))])
-        assert len(stored(folder)) <= 10
-    assert len(ids(find(folder))) == 28
-
-
 def test_what_the_files_no_longer_say_goes_from_the_store(folder: Path) -> None:
     find(folder)
     for name in "abc":
         write(folder / f"{name}.json", f"{name}{name}")
     assert ids(find(folder)) == ["aa", "bb", "cc"]
-    [one] = stored(folder)
-    assert pq.read_table(one).num_rows == 3
+    (folder / "a.json").unlink()
+    assert pq.read_table(folder / FILE).num_rows == 3
+    assert ids(find(folder)) == ["bb", "cc"]
+    assert pq.read_table(folder / FILE).num_rows == 2
 
 
 def truncate(path: Path) -> None:
@@ -192,7 +169,7 @@ def test_a_store_that_is_damaged_or_of_another_schema_is_named_and_made_anew(
     folder: Path, read: list[str], change: Callable[[Path], None], said: str
 ) -> None:
     find(folder)
-    [one] = stored(folder)
+    one = folder / FILE
     change(one)
     read.clear()
     found = find(folder)
@@ -205,87 +182,71 @@ def test_a_store_that_is_damaged_or_of_another_schema_is_named_and_made_anew(
 
 def test_a_store_of_a_newer_version_stays(folder: Path) -> None:
     find(folder)
-    [newer] = stored(folder)
+    newer = folder / FILE
     of_version(b"2")(newer)
     kept = newer.read_bytes()
     for _ in range(2):
         found = find(folder)
         assert ids(found) == ["a", "b", "c"]
-        assert [one.split(": ")[1] for one in found.complaints] == [
-            "it is of schema 2, and this version reads schema 1; the runs are read instead"
-        ]
+        [complaint] = found.complaints
+        assert complaint.startswith(f"{newer} is left as it is, and runs are read again: ")
+        assert complaint.endswith(": it is of schema 2, and this version reads schema 1")
     assert newer.read_bytes() == kept
 
 
-def test_a_store_that_cannot_be_written_is_named_and_the_rest_goes_on(folder: Path) -> None:
-    (folder / FOLDER).write_text("no folder")
+@pytest.mark.parametrize("kind", [Path.mkdir, os.mkfifo])
+def test_a_store_that_cannot_be_used_is_named_and_the_rest_goes_on(
+    folder: Path, kind: Callable[[Path], None]
+) -> None:
+    kind(folder / FILE)
+    found = find(folder)
+    assert ids(found) == ["a", "b", "c"]
+    assert "will be replaced, and no run is lost: " in found.complaints[0]
+
+
+def test_a_store_that_cannot_be_written_is_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(whole, "write_all", full)
     found = find(folder)
     assert ids(found) == ["a", "b", "c"]
     [complaint] = found.complaints
     assert complaint.startswith("the store isn't written, and runs are read again: ")
+    assert {one.name for one in folder.iterdir()} == {"a.json", "b.json", "c.json"}
 
 
+@pytest.mark.parametrize("exists", [False, True])
 def test_a_link_in_place_of_the_store_is_neither_read_nor_written(
-    folder: Path, tmp_path_factory: pytest.TempPathFactory
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, *, exists: bool
 ) -> None:
     research = tmp_path_factory.mktemp("research")
-    names = ["a.parquet", f"{0:016x}.parquet"]
-    for name in names:
-        (research / name).write_text("three years of work")
-    (folder / FOLDER).symlink_to(research)
+    kept = {"a.parquet": "three years of work"} if exists else {}
+    for name, contents in kept.items():
+        (research / name).write_text(contents)
+    (folder / FILE).symlink_to(research / "a.parquet")
     found = find(folder)
     assert ids(found) == ["a", "b", "c"]
     [complaint] = found.complaints
-    assert complaint.endswith(f"{FOLDER}: it is a link, which may lead anywhere")
-    assert sorted(one.name for one in research.iterdir()) == sorted(names)
+    assert complaint.endswith(
+        f"{FILE} is left as it is, and runs are read again: it is a link, which may lead anywhere"
+    )
+    assert (folder / FILE).is_symlink()
+    assert {one.name: one.read_text() for one in research.iterdir()} == kept
 
 
-def test_what_no_store_has_made_stays_in_its_folder(folder: Path, tmp_path: Path) -> None:
-    (folder / FOLDER).mkdir()
-    target = tmp_path / "kept"
-    target.write_text("three years of work")
-    others = [folder / FOLDER / "a.parquet", folder / FOLDER / f"{0:016x}.parquet"]
-    others[0].write_text("more work")
-    others[1].symlink_to(target)
-    for name in "abc":
-        write(folder / f"{name}.json", f"{name}{name}")
-        assert len(ids(find(folder))) == 3
-    assert others[0].read_text() == "more work"
-    assert others[1].is_symlink()
-    assert target.read_text() == "three years of work"
-
-
-def test_what_another_process_has_merged_meanwhile_is_read_from_the_runs(
-    folder: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_is_there_twice_or_outside_of_the_folder_is_no_run_of_it(folder: Path) -> None:
     find(folder)
-    [one] = stored(folder)
-    monkeypatch.setattr(Store, "_paths", lambda _: [one.with_name("gone.parquet")])
-    read.clear()
-    found = find(folder)
-    assert (ids(found), found.complaints, len(read)) == (["a", "b", "c"], [], 3)
-
-
-def test_the_same_run_in_two_files_counts_once(folder: Path) -> None:
-    for _ in range(2):
-        Store(folder).append([(folder / "a.json", write(folder / "a.json", "a"))])
-        write(folder / "b.json", "b")
-    [first, *_] = stored(folder)
-    first.with_name(f"{0:016x}.parquet").write_bytes(first.read_bytes())
-    assert len(stored(folder)) == 3
-    assert ids(find(folder)) == ["a", "b", "c"]
-    assert find(folder).views["machines"].num_rows == 3
-
-
-def test_a_path_that_leads_out_of_the_folder_is_of_no_run(folder: Path, tmp_path: Path) -> None:
-    find(folder)
-    [one] = stored(folder)
-    table = pq.read_table(one)
+    table = pq.read_table(folder / FILE)
     odd = pa.array([b"../x", b"/etc/passwd", b"a\0b"], pa.binary())
-    changed = table.set_column(0, table.schema.field("path"), odd)
-    pq.write_table(changed.replace_schema_metadata({b"isthmus_store": b"1"}), one)
-    assert ids(find(folder)) == ["a", "b", "c"]
-    assert all(name.parent == tmp_path / FOLDER for name in stored(folder))
+    led_out = table.set_column(0, table.schema.field("path"), odd)
+    changed = pa.concat_tables([led_out, table, table])
+    pq.write_table(changed.replace_schema_metadata({b"isthmus_store": b"1"}), folder / FILE)
+    found = find(folder)
+    assert (ids(found), found.complaints) == (["a", "b", "c"], [])
+    assert found.views["machines"].num_rows == pq.read_table(folder / FILE).num_rows == 3
 
 
 def test_a_store_is_read_by_the_thread_that_asks(folder: Path) -> None:
@@ -295,10 +256,11 @@ def test_a_store_is_read_by_the_thread_that_asks(folder: Path) -> None:
 import os, sys
 from pathlib import Path
 import pyarrow.parquet
-from isthmus.measure.query.store import Store
+from isthmus.measure.query.store import find_runs
 from isthmus.measure.run.folder import files_of
 before = set(os.listdir("/proc/self/task"))
-assert Store(Path(sys.argv[1])).find(files_of(Path(sys.argv[1]))).views["machines"].num_rows == 3
+folder = Path(sys.argv[1])
+assert find_runs(folder, files_of(folder)).views["machines"].num_rows == 3
 print(len(set(os.listdir("/proc/self/task")) - before))
 """
     done = subprocess.run(
