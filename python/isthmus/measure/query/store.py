@@ -104,7 +104,7 @@ def _read(files: Mapping[Key, NodeFile], unread: list[str]) -> "pa.Table":
             if isinstance(found, Unreadable):
                 unread.append(found.why)
             else:
-                tables.append(table_of([(keys[found[0].path], found[1])]))
+                tables.append(table_of(keys[found[0].path], found[1]))
     return joined(tables)
 
 

@@ -38,26 +38,20 @@ def stored_schema() -> "pa.Schema":
     return pa.schema([*(pa.field(*one) for one in key), *parts])
 
 
-def table_of(runs: Sequence[tuple[Key, Run]]) -> "pa.Table":
-    """Make the table of some runs."""
+def table_of(key: Key, run: Run) -> "pa.Table":
+    """Make the table of a run."""
     import pyarrow as pa
 
-    schema = stored_schema()
-    keys = [list(part) for part in zip(*(key for key, _ in runs), strict=True)] or [[], [], []]
-    arrays = [
-        pa.array(part, schema.field(name).type) for name, part in zip(_KEY, keys, strict=True)
-    ]
+    def values(columns: Sequence[Column], thing: object) -> dict[str, Any]:
+        return {column.name: column.value(thing) for column in columns}
+
+    row: dict[str, Any] = dict(zip(_KEY, key, strict=True))
     for name, columns in _stored().items():
         if name == _RESULTS:
-            results = [result for _, run in runs for result in run.results]
-            ends = [0]
-            for _, run in runs:
-                ends.append(ends[-1] + len(run.results))
-            offsets = pa.array(ends, pa.int32())
-            arrays.append(pa.ListArray.from_arrays(offsets, _struct(columns, results)))
+            row[name] = [values(columns, result) for result in run.results]
         else:
-            arrays.append(_struct(columns, [run for _, run in runs]))
-    return pa.Table.from_arrays(arrays, schema=schema)
+            row[name] = values(columns, run)
+    return pa.Table.from_pylist([row], schema=stored_schema())
 
 
 def keys_of(table: "pa.Table") -> list[Key]:
@@ -134,18 +128,6 @@ def _stored_type(kind: SqlType) -> "pa.DataType":
         "TIMESTAMP": lambda: pa.timestamp("us"),
     }
     return types[kind]()
-
-
-def _struct(columns: Sequence[Column], things: Sequence[object]) -> "pa.StructArray":
-    """Make the columns' values of some runs, or of some results."""
-    import pyarrow as pa
-
-    fields = [pa.field(one.name, _stored_type(one.type)) for one in columns]
-    arrays = [
-        pa.array(list(map(column.value, things)), field.type)
-        for column, field in zip(columns, fields, strict=True)
-    ]
-    return pa.StructArray.from_arrays(arrays, fields=fields)
 
 
 def _one(column: "pa.ChunkedArray") -> "pa.Array":
