@@ -1,8 +1,6 @@
 // The state of a page, and its layout in memory.
 #pragma once
 
-#include <array>
-
 #include <isthmus/pages/policy.hpp>
 #include <isthmus/pages/span.hpp>
 #include <isthmus/pages/unit_bitmap.hpp>
@@ -15,7 +13,6 @@ enum class State : std::uint8_t {
   partial,  ///< some ranges are valid on the GPU, the rest on the host
   gpu,      ///< valid on the GPU
 };
-constexpr auto words_of(State) { return std::array{"cpu", "partial", "gpu"}; }
 
 /// The answer to a GPU's request.
 enum class Outcome : std::uint8_t {
@@ -24,7 +21,6 @@ enum class Outcome : std::uint8_t {
   migrate,  ///< transfers start, and the request waits
   remote,   ///< served from host memory
 };
-constexpr auto words_of(Outcome) { return std::array{"hit", "wait", "migrate", "remote"}; }
 
 inline constexpr std::uint32_t kNoBlock = ~std::uint32_t{0};
 

@@ -7,6 +7,8 @@
 
 #include <isthmus/pages/policy.hpp>
 
+#include "pages/page.hpp"
+
 namespace isthmus::pages {
 
 struct PolicyName {
@@ -20,6 +22,10 @@ std::span<const PolicyName> policy_names();
 
 /// Throws      UsageError for an unknown name; the message lists the known ones.
 PolicyKind policy_kind(std::string_view name);
+
+// Not in page.hpp: GPUs compile that.
+constexpr auto words_of(State) { return std::array{"cpu", "partial", "gpu"}; }
+constexpr auto words_of(Outcome) { return std::array{"hit", "wait", "migrate", "remote"}; }
 
 constexpr auto words_of(Overflow) { return std::array{"fill_gap", "whole_page", "refuse"}; }
 constexpr auto words_of(SingleGap) { return std::array{"planned", "valid"}; }
