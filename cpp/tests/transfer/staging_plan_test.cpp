@@ -143,8 +143,8 @@ TEST(HostCopyTest, EveryWayCopiesEverySizeAndAlignmentAndNothingElse) {
     for (const std::size_t offset : {0UL, 1UL, 63UL, 64UL}) {
       std::byte* const to = target.data() + 128 + offset;
       const std::byte* const from = source.data() + 3 + offset / 2;
-      for (const SlotStores stores : {SlotStores::best, SlotStores::plain, SlotStores::fetched,
-                                      SlotStores::streaming, SlotStores::demoted}) {
+      for (const SlotStores stores :
+           {SlotStores::plain, SlotStores::fetched, SlotStores::streaming, SlotStores::demoted}) {
         copy_by(stores, to, from, size);
         ASSERT_EQ(std::memcmp(to, from, size), 0) << size << " bytes at " << offset;
         ASSERT_TRUE(target.untouched_around(128 + offset, size)) << size << " bytes at " << offset;

@@ -44,7 +44,7 @@ std::size_t StagingRing::WorkerPool::piece_bytes(std::size_t size_bytes, int num
 /// Slots that are used again soon are still in the caches that cores share: filling others costs
 /// memory two more transfers per byte. So uploads of 128 MiB or more take few slots, and others only
 /// in place of those whose piece is late; other long ones do after a pause, when the caches may hold
-/// other memory. Source: benchmarks/transfer/README.md.
+/// other memory. Source: benchmarks/transfer/h100/ring_hot.json.
 StagingRing::WorkerPool::UploadSlots StagingRing::WorkerPool::upload_slots(
     std::size_t size_bytes) const noexcept {
   // One is filled while another one crosses.
@@ -58,7 +58,7 @@ StagingRing::WorkerPool::UploadSlots StagingRing::WorkerPool::upload_slots(
 }
 
 /// Pieces of long copies grow more slowly, since threads are slower there, most of all in uploads,
-/// whose threads wake first. Source: benchmarks/transfer/README.md.
+/// whose threads wake first. Source: benchmarks/transfer/h100/ring_growth.json.
 PlanLimits StagingRing::WorkerPool::upload_limits(std::size_t size_bytes,
                                                   std::size_t longest_bytes) const noexcept {
   const std::size_t most = piece_bytes(size_bytes, kMinUploadPieces, longest_bytes);

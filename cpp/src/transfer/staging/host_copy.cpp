@@ -101,7 +101,7 @@ void copy_by(SlotStores stores, std::byte* target, const std::byte* source,
     case SlotStores::demoted:
       if (can_demote()) return copy_fetching<true>(target, source, size_bytes);
       break;
-    default:
+    case SlotStores::plain:
       break;
   }
   std::memcpy(target, source, size_bytes);

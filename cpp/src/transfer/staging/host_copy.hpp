@@ -8,7 +8,6 @@ namespace isthmus::transfer {
 
 /// How a slot is filled that the device reads next.
 enum class SlotStores {
-  best,       ///< the best for this CPU
   plain,      ///< leaves the bytes in the core's own caches
   fetched,    ///< as plain, with lines of both ends fetched ahead
   streaming,  ///< past the caches
@@ -31,7 +30,7 @@ struct SlotFilling {
 /// the shared one: Intel's servers since Sapphire Rapids. SlotStores::fetched was measured there only.
 bool can_demote() noexcept;
 
-/// Copies. What the CPU doesn't support, and `best`, is treated as plain. Complete when it returns,
+/// Copies. What the CPU doesn't support is treated as plain. Complete when it returns,
 /// and ordered for other threads and for devices that they notify.
 void copy_by(SlotStores stores, std::byte* target, const std::byte* source,
              std::size_t size_bytes) noexcept;
