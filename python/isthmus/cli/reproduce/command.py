@@ -8,7 +8,7 @@ from typer.core import TyperCommand
 
 from isthmus.cli.completing import complete_runs
 from isthmus.cli.options import BudgetOption, DeviceOption, NoSaveOption, PlotsOption
-from isthmus.cli.sim.sweep import JobsOption
+from isthmus.cli.sim.options import JobsOption
 from isthmus.cli.state import DebugOption, state_of
 from isthmus.cli.stdout import print_data
 from isthmus.errors import UsageError

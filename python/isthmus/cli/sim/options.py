@@ -25,6 +25,10 @@ SettingsOption = Annotated[
     ),
 ]
 SeedOption = Annotated[int, typer.Option(min=0, help="The seed of a workload's inputs.")]
+JobsOption = Annotated[
+    int | None,
+    typer.Option("-j", "--jobs", min=1, help="Runs at a time.  [default: one for each core]"),
+]
 ProfileOption = Annotated[
     str | None,
     typer.Option(

@@ -9,7 +9,7 @@ import typer
 from isthmus.cli.failure import ExitCode, Stopped
 from isthmus.cli.fleet.places import HostsOption, PythonOption, SchedulerOption, place_of
 from isthmus.cli.reproduce.migration import run_grid
-from isthmus.cli.sim.options import MachineOption, SeedOption, SettingsOption
+from isthmus.cli.sim.options import JobsOption, MachineOption, SeedOption, SettingsOption
 from isthmus.cli.sim.runners import Runners, here, runner_at
 from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say, say_lines
@@ -26,11 +26,6 @@ if TYPE_CHECKING:
     from isthmus.sim.sweep import Outcome
 
 _POLICY, _MACHINE = "ranges", "paper-gtx480"
-
-JobsOption = Annotated[
-    int | None,
-    typer.Option("-j", "--jobs", min=1, help="Runs at a time.  [default: one for each core]"),
-]
 
 
 def sweep(
