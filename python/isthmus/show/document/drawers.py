@@ -58,7 +58,8 @@ class Drawers:
 
 def _started(number: int) -> ProcessPoolExecutor:
     """Start processes that import nothing from the current folder, and that Ctrl-C leaves alone."""
-    before = os.environ.get(_SAFE_PATH, "")
+    before = os.environ.get(_SAFE_PATH)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     os.environ[_SAFE_PATH] = "1"
     try:
         # What forks has threads. The pool starts multiprocessing's own process, which unblocks.
@@ -68,8 +69,10 @@ def _started(number: int) -> ProcessPoolExecutor:
             for _ in range(number):
                 pool.submit(_draw, _FIRST)
     finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        os.environ[_SAFE_PATH] = before
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        del os.environ[_SAFE_PATH]
+        if before is not None:
+            os.environ[_SAFE_PATH] = before
     return pool
 
 
