@@ -195,8 +195,7 @@ class _ClassView:
 
     def _is_usual(self, gpu: Gpu, failed: tuple[str, str]) -> bool:
         """Whether most of the class have an error, and it needn't be the GPU's own fault."""
-        absolute = failed in gpu.fatal or _WRONG_BYTES.search(failed[1])
-        return not absolute and self._errors[failed] > max(1.0, self._half)
+        return not _is_absolute(gpu, failed) and self._errors[failed] > max(1.0, self._half)
 
     def _lost(self, gpu: Gpu) -> list[str]:
         """Give what most of the class measured and this GPU didn't try."""
@@ -264,6 +263,11 @@ class _ClassView:
         ]
 
 
+def _is_absolute(gpu: Gpu, failed: tuple[str, str]) -> bool:
+    """Whether an error is the GPU's own fault, however usual it is in its class."""
+    return failed in gpu.fatal or bool(_WRONG_BYTES.search(failed[1]))
+
+
 def _failed(gpu: Gpu, errors: Sequence[tuple[str, str]]) -> list[str]:
     """Say what failed, in how many runs, and what to do about it."""
     by_message: dict[str, list[tuple[str, str]]] = {}
@@ -273,11 +277,10 @@ def _failed(gpu: Gpu, errors: Sequence[tuple[str, str]]) -> list[str]:
     for message, own in by_message.items():
         number = len(set().union(*(gpu.errors[one] for one in own)))
         runs = f", in {number} of {len(gpu.costs)} runs" if len(gpu.costs) > 1 else ""
-        absolute = own[0] in gpu.fatal or _WRONG_BYTES.search(message)
         which = f"{own[0][0]}{', ...' if own[1:] else ''}"
         lines.append(
             f"{counted(len(own), 'test')} failed ({which}){runs}: {one_line(message)}"
-            + (_TAKE_OUT if absolute else "")
+            + (_TAKE_OUT if _is_absolute(gpu, own[0]) else "")
         )
     return lines
 
