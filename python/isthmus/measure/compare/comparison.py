@@ -52,7 +52,9 @@ class Change:
 
     @property
     def trouble(self) -> str:
-        """The later result's error, or the median that no clock gives; empty if there is none."""
+        """The later result's error, or a median that no clock gives; empty if there is none."""
+        if self.verdict is None:
+            return ""
         if self.after is not None and self.after.error is not None:
             return f"{self.subject.test}: {self.after.error.message}"
         odd = next((r for r in (self.after, self.before) if r and is_impossible(r)), None)
@@ -118,7 +120,10 @@ def compare(before: Run, after: Run, tolerance: float = TOLERANCE) -> Comparison
     emulated = after.machine.emulated
     passed = [result for result in before.results if result.status == Status.PASSED]
     old, new = _by_subject(before, passed), _by_subject(after, after.results)
-    families = {subject: any_family_of(old[subject], emulated=emulated) for subject in old}
+    families = {
+        subject: None if is_impossible(result) else any_family_of(result, emulated=emulated)
+        for subject, result in old.items()
+    }
     grouped: dict[Family, list[Pair]] = {}
     for subject, family in families.items():
         now = new.get(subject)
@@ -175,7 +180,7 @@ class _Fates:
     def of(self, before: Result, after: Result | None) -> Verdict | None:
         """Tell what became of a result; None if it was measured again."""
         if after is not None and after.status == Status.PASSED:
-            return Verdict.LOST if is_impossible(before) or is_impossible(after) else None
+            return Verdict.LOST if is_impossible(before) != is_impossible(after) else None
         if after is not None:
             return Verdict.OUT_OF_TIME if after.ran_out_of_time else Verdict.LOST
         if self._interrupted:

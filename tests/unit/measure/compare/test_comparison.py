@@ -215,6 +215,17 @@ def test_a_median_that_no_clock_can_give_is_lost_and_named(median: float) -> Non
         assert f"impossible median: {median:g} " in text.partition("\n")[0]
 
 
+def test_what_no_clock_gave_before_or_now_is_not_lost_but_not_judged() -> None:
+    run = runs.run()
+    one = next(each for each in passed_of(run) if is_sampled(each))
+    zero = one.model_copy(update={"median": 0.0})
+    results = [zero if result is one else result for result in run.results]
+    run_with_zero = run.model_copy(update={"results": results})
+    comparison = compare(run_with_zero, run_with_zero)
+    assert comparison.count_results(Verdict.LOST) == 0
+    assert comparison.num_not_judged == compare(run, run).num_not_judged + 1
+
+
 def test_wrong_bytes_stand_first_with_their_message() -> None:
     run = runs.run()
     one = passed_of(run)[0]
