@@ -54,7 +54,7 @@ extern "C" __global__ void isthmus_paged_settle(const isthmus::paged_map* map, u
 /// at a time: the link is as quick then as for a stream in order. A run begins with the warp after the
 /// last one of the run before, so that short runs are fetched at once.
 extern "C" __global__ void __launch_bounds__(256, 3)
-    isthmus_paged_make_valid(const isthmus::unit_map* map,
+    isthmus_paged_make_valid(const isthmus::paged_map* map,
                              const __grid_constant__ isthmus::paged::unit_runs runs) {
   const IsthmusPagedMachine machine{};
   const uint64_t warp = isthmus_first_of_warp() / kIsthmusWarpLanes;

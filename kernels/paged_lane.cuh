@@ -31,11 +31,6 @@ struct IsthmusPagedLane : isthmus::paged::one_lane, isthmus::paged::host_words {
     isthmus_note_read(map.host + own.begin, own.end - own.begin);
     std::copy_n(map.host + own.begin, own.end - own.begin, map.device + own.begin);
   }
-  static void fetch_word(const isthmus::paged_map& map, lanes mask, unit_number first_unit,
-                         word bits) {
-    for (; bits != 0; bits &= bits - 1)
-      fetch(map, mask, mask, first_unit + isthmus::pages::lowest_one(bits));
-  }
   static void note_in_place(const void* at, number size_bytes) {
     isthmus_note_read(at, size_bytes);
   }
@@ -134,12 +129,6 @@ struct IsthmusArrayOf<isthmus::paged_map> {
   static constexpr bool kHasFrames = false;
   template <typename Item>
   using Array = isthmus::paged_array<Item, IsthmusPagedMachine>;
-};
-template <>
-struct IsthmusArrayOf<isthmus::unit_map> {
-  static constexpr bool kHasFrames = false;
-  template <typename Item>
-  using Array = isthmus::unit_array<Item, IsthmusPagedMachine>;
 };
 template <>
 struct IsthmusArrayOf<isthmus::budgeted_map> {

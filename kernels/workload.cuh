@@ -3,12 +3,11 @@
 //
 // The kernels themselves are cpp/src/workloads/*/*_kernel.hpp, the same source that the simulator
 // runs. An array's place in memory is its address on the workload's heap, less the heap's first one.
-// Each entry point is there four times: *_plain for plain memory, wherever it is; *_paged,
-// *_extended and *_budgeted for a paged array of the whole heap: one that brings units alone, one
-// whose policy may bring more, and one with a budget.
+// Each entry point is there three times: *_plain for plain memory, wherever it is; *_paged and
+// *_budgeted for a paged array of the whole heap, without and with a budget.
 //
-// All but the plain ones have bounds, because a miss needs registers: those of units alone for 32
-// warps of a multiprocessor (lib 24, cp 48), the others for 24 (wp 32, nn as many as fit). Measured in
+// All but the plain ones have bounds, because a miss needs registers: *_paged for 32 warps
+// of a multiprocessor (lib 24, cp 48), *_budgeted for 24 (wp 32, nn as many as fit). Measured in
 // benchmarks/paging/registers.json.
 //
 // CPU reference: the workload itself, on the host. cpp/tests/measure/paging_test.cpp compares.
@@ -155,13 +154,11 @@ __device__ inline void isthmus_with_memory(const Map* heap, uint64_t first_addre
 /// Arguments    of the workload's launches, a type of isthmus::workloads
 /// shared_bytes of each CTA
 /// alone        launch bounds of *_paged
-/// more         those of *_extended and *_budgeted; may be empty
+/// more         those of *_budgeted; may be empty
 #define ISTHMUS_WORKLOAD_KERNELS(function, Arguments, shared_bytes, alone, more)                 \
   ISTHMUS_WORKLOAD_KERNEL(function, plain, Arguments, uint8_t, shared_bytes, )                   \
-  ISTHMUS_WORKLOAD_KERNEL(function, paged, Arguments, const isthmus::unit_map, shared_bytes,     \
+  ISTHMUS_WORKLOAD_KERNEL(function, paged, Arguments, const isthmus::paged_map, shared_bytes,    \
                           alone)                                                                 \
-  ISTHMUS_WORKLOAD_KERNEL(function, extended, Arguments, const isthmus::paged_map, shared_bytes, \
-                          more)                                                                  \
   ISTHMUS_WORKLOAD_KERNEL(function, budgeted, Arguments, const isthmus::budgeted_map,            \
                           shared_bytes, more)
 

@@ -37,11 +37,10 @@ PagingWorkload made(const SharedContext& context, const SharedKernels& kernels,
 
 measure::Measurement measured(const SharedPaging& self, const std::string& way,
                               std::size_t unit_bytes, std::optional<std::uint64_t> budget_bytes,
-                              const std::string& policy, const measure::Stopping& stopping) {
+                              const measure::Stopping& stopping) {
   isthmus::PagedOptions paged;
   paged.unit_bytes = unit_bytes;
   paged.budget_bytes = budget_bytes;
-  paged.policy = isthmus::paged_policy(policy);
   return self->measure({value_of<PagingWay>(way, "way"), paged, stopping});
 }
 
@@ -66,6 +65,6 @@ void bind_measure_paging(nb::module_& m) {
           "uploaded_bytes", [](const SharedPaging& self) { return self->uploaded_bytes(); },
           "That its program copies to the device.")
       .def("measure", &measured, nb::kw_only(), "way"_a, "unit_bytes"_a, "budget_bytes"_a.none(),
-           "policy"_a, "stopping"_a, Release(),
+           "stopping"_a, Release(),
            "Sample the time of the whole program (metric \"run\"), and compare its results.");
 }

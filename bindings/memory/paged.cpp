@@ -279,19 +279,17 @@ void bind_paged(nb::module_& m) {
           [](SharedPaged* self, const SharedContext& context, const SharedKernels& kernels,
              std::uintptr_t pointer, std::size_t size_bytes, unsigned item_bytes, bool read_only,
              std::size_t unit_bytes, std::optional<std::uint64_t> budget_bytes,
-             const std::string& policy, std::uint32_t gap_bytes, std::uint32_t max_ranges,
              const nb::object& /*owner*/, const SharedFile* file) {
             const isthmus::PagedSource source{reinterpret_cast<void*>(pointer), size_bytes,
                                               item_bytes, read_only,
                                               file == nullptr ? nullptr : file->file};
-            const PagedOptions options{unit_bytes, budget_bytes, isthmus::paged_policy(policy),
-                                       gap_bytes, max_ranges};
+            const PagedOptions options{unit_bytes, budget_bytes};
             auto memory = std::make_unique<PagedMemory>(*context, *kernels, source, options);
             new (self) SharedPaged(std::make_unique<OpenPaged>(std::move(memory)));
           },
           "context"_a, "kernels"_a, "pointer"_a, "size_bytes"_a, "item_bytes"_a, "read_only"_a,
-          "unit_bytes"_a, "budget_bytes"_a.none(), "policy"_a, "gap_bytes"_a, "max_ranges"_a,
-          "owner"_a, "file"_a.none(), nb::keep_alive<1, 13>(), Release(),
+          "unit_bytes"_a, "budget_bytes"_a.none(), "owner"_a, "file"_a.none(),
+          nb::keep_alive<1, 10>(), Release(),
           "Flushes when it is destroyed: `owner` keeps the memory until then.")
       .def_prop_ro(
           "device_bytes",

@@ -60,6 +60,7 @@ ISTHMUS_PAGED_CODE word take_up_to(const Machine& machine, number* counter, numb
 
 /// What a kernel is given of a budgeted array.
 struct budgeted_map : paged_map {
+  static constexpr bool kHasParts = false;  // a frame has one unit
   unsigned char* frames;  ///< [num_frames] of a unit each
   word* frame_of;         ///< [num_units] a valid unit's frame, if it isn't in place
   word* unit_in;          ///< [num_frames] the unit in a frame, or kNoUnit
@@ -108,11 +109,6 @@ struct budgeted_map : paged_map {
     if (with_frame != 0 && !overwrite) machine.bring(*this, mask, with_frame, unit, frame);
     return with_frame;
   }
-
-  /// Frames are for what is needed: nothing comes along.
-  template <typename Machine>
-  ISTHMUS_PAGED_CODE void bring_along(const Machine&, typename Machine::lanes,
-                                      typename Machine::lanes, unsigned int) const {}
 
   /// Takes up to `count` free frames, the first of which is number `first` of the ring.
   template <typename Machine>

@@ -6,7 +6,7 @@
 //       isthmus::held_array<float> array(*map);
 //       add_items(array, result);
 //     } else {
-//       isthmus::unit_array<float> array(*map);
+//       isthmus::paged_array<float> array(*map);
 //       add_items(array, result);
 //     }
 //   }

@@ -9,14 +9,14 @@
 //     atomicAdd(result, array.load(blockIdx.x * blockDim.x + threadIdx.x));
 //   }
 //
-// Units of 256 bytes to 64 KiB are absent (the host's bytes count), busy (one group of lanes fetches
+// Units of 256 bytes to 2 MiB are absent (the host's bytes count), busy (one group of lanes fetches
 // it from mapped host memory, others wait), or valid (the device's bytes count), and dirty if they
 // were stored to. Within a launch a unit goes only forward; invalidate() and flush() are ordered with
 // kernels by the stream. Reasons and memory orders: docs/adr/0019-paged-arrays.md. cpp/tests/paged
 // explores every interleaving of this code for two and three warps.
 #pragma once
 
-#include <isthmus/paged_policy.cuh>
+#include <isthmus/paged_machine.cuh>
 
 namespace isthmus {
 
@@ -38,10 +38,40 @@ namespace paged {
 
 /// Why units are made valid.
 enum request {
-  kNeeded,      ///< they were missed: the policy may bring more
+  kNeeded,      ///< they were missed: the rest of a large unit comes, too
   kNamed,       ///< they were named
   kOverwritten  ///< they aren't fetched: the caller stores all their items in this launch
 };
+
+/// Brings the other parts of the large units of the lanes in `asking`, all lanes of `mask` together. A
+/// bit has 4 KiB of such a unit. Few parts are claimed at once, so that several warps share a unit, and
+/// each is published before more are claimed.
+template <typename Machine>
+ISTHMUS_PAGED_CODE void bring_rest(const Machine& machine, const paged_map& map,
+                                   typename Machine::lanes mask, typename Machine::lanes asking,
+                                   unit_number unit) {
+  const unsigned at_once = machine.count(mask) < 4 ? machine.count(mask) : 4;
+  while (asking != 0) {
+    const unit_number asked = machine.from_lane(mask, unit, machine.lowest(asking));
+    asking &= ~machine.ballot(mask, (unit ^ asked) >> map.parts_shift == 0);
+    for (unsigned i = machine.rank(mask); machine.ballot(mask, i >> map.parts_shift == 0) != 0;
+         i += at_once) {
+      const unit_number part = asked ^ i;
+      const place at = place_of(part);
+      const bool won = machine.rank(mask) < at_once && i >> map.parts_shift == 0 &&
+                       part < map.num_units() &&
+                       (machine.relaxed(map.busy + at.index) & at.bit) == 0 &&
+                       (machine.or_relaxed(map.busy + at.index, at.bit) & at.bit) == 0;
+      const auto chosen = machine.ballot(mask, won);
+      if (chosen == 0) continue;
+      machine.fetch(map, mask, chosen, part);
+      machine.sync(mask);
+      if (!won) continue;
+      machine.or_release(map.valid + at.index, at.bit);
+      machine.add(map.counters + kFetched, 1);
+    }
+  }
+}
 
 /// Makes the units of the lanes in `mask` valid: what the lanes read afterwards was fetched. A group
 /// that has claimed waits for nobody until it has published: none wait for each other in a circle.
@@ -78,7 +108,8 @@ ISTHMUS_PAGED_APART word make_valid(const Machine machine, const Map& map,
       machine.add(map.counters + (how == kOverwritten ? kWhole : kFetched), machine.count(filled));
     missing = missing && (chosen >> leader & 1U) == 0;
     machine.sync(mask);  // nobody waits before all has been published
-    if (how == kNeeded) map.bring_along(machine, mask, chosen, unit);
+    if constexpr (Map::kHasParts)
+      if (how == kNeeded && map.parts_shift != 0) bring_rest(machine, map, mask, chosen, unit);
   }
   const word awaited = machine.await(mask, missing, map.valid + at.index, at.bit);
   if (!wanted) return 0;
@@ -231,17 +262,15 @@ private:
 /// the caller orders accesses of different lanes to one item, of which one is a store. An index
 /// >= size() reads or writes foreign memory; with ISTHMUS_PAGED_CHECKED defined, it ends the kernel
 /// with a message that names the index and the array.
-///
-/// Map         paged_map, or unit_map: see unit_array
-template <typename T, typename Machine = paged::gpu_machine, typename Map = paged_map>
-class paged_array : public paged::unit_checks<paged_array<T, Machine, Map>, T, Machine, Map> {
-  using base = paged::unit_checks<paged_array, T, Machine, Map>;
+template <typename T, typename Machine = paged::gpu_machine>
+class paged_array : public paged::unit_checks<paged_array<T, Machine>, T, Machine, paged_map> {
+  using base = paged::unit_checks<paged_array, T, Machine, paged_map>;
   using number = paged::number;
 
 public:
-  ISTHMUS_PAGED_CODE explicit paged_array(const Map& map, const Machine& machine = Machine())
+  ISTHMUS_PAGED_CODE explicit paged_array(const paged_map& map, const Machine& machine = Machine())
       : base(map, machine), all_held_(holds_all()) {}
-  explicit paged_array(const Map&& map, const Machine& machine = Machine()) = delete;
+  explicit paged_array(const paged_map&& map, const Machine& machine = Machine()) = delete;
 
   /// The item, fetched if the GPU doesn't hold it.
   ISTHMUS_PAGED_CODE T load(number i) {
@@ -284,7 +313,7 @@ public:
   }
 
 private:
-  friend class paged::unit_checks<paged_array, T, Machine, Map>;
+  friend class paged::unit_checks<paged_array, T, Machine, paged_map>;
   using unit_number = paged::unit_number;
   using base::items_, base::machine_, base::map_, base::dirty_;
 
@@ -347,8 +376,7 @@ private:
   paged::known_units recent_, earlier_;
 };
 
-/// A paged array in kernels that bring no other units than those that they need, for the policy `units`.
 template <typename T, typename Machine = paged::gpu_machine>
-using unit_array = paged_array<T, Machine, unit_map>;
+using unit_array = paged_array<T, Machine>;  ///< its name until 0.27
 
 }  // namespace isthmus

@@ -3,8 +3,6 @@
 // Included by paged_array.cuh and budgeted_array.cuh, which have the reasons.
 #pragma once
 
-#include <isthmus/pages/extension.hpp>
-
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define ISTHMUS_PAGED_CODE __device__ __forceinline__
 #define ISTHMUS_PAGED_SHARED __host__ __device__ __forceinline__
@@ -36,6 +34,7 @@ namespace isthmus {
 struct paged_map {
   using word = unsigned int;
   using number = unsigned long long;
+  static constexpr bool kHasParts = true;  ///< parts_shift may be more than 0
 
   unsigned char* device;      ///< position 0 in the GPU's memory
   unsigned char* host;        ///< position 0 in host memory, as the GPU addresses it
@@ -45,13 +44,12 @@ struct paged_map {
   const word* settled;        ///< the valid bits as they were before the launch: no order needed
   const word* all_settled;    ///< not 0: all of them were set
   word* whole;                ///< not 0: all units are valid, as some stream has found since
-  word* doublings;            ///< of each page's unit, with the policy adaptive; else null
   number* counters;           ///< units fetched, units overwritten without a fetch, units written
   number first_byte;          ///< position of the first item, less than 256
   number end_byte;            ///< position after the last item
-  unsigned int unit_shift;    ///< a unit has 1 << unit_shift bytes
+  unsigned int unit_shift;    ///< a unit, as of the bits, has 1 << unit_shift bytes
   unsigned int array_number;  ///< names the array in messages
-  pages::MigrationPolicy policy;
+  unsigned int parts_shift;   ///< a miss brings an aligned 1 << parts_shift of them
 
   ISTHMUS_PAGED_SHARED number num_units() const {
     return (end_byte + (number(1) << unit_shift) - 1) >> unit_shift;
@@ -65,20 +63,9 @@ struct paged_map {
     if (!overwrite) machine.fetch(*this, mask, chosen, unit);
     return chosen;
   }
-  /// Brings what the policy has come along with the units of the lanes in `chosen`, which claimed them:
-  /// see paged_policy.cuh.
-  template <typename Machine>
-  ISTHMUS_PAGED_CODE void bring_along(const Machine& machine, typename Machine::lanes mask,
-                                      typename Machine::lanes chosen, unsigned int unit) const;
 };
 
-/// The same, in kernels that bring the units that they need and no others, whatever the array's policy
-/// says: they take half of the registers. Of arrays without a budget; read_through is a budget of 0.
-struct unit_map : paged_map {
-  template <typename Machine>
-  ISTHMUS_PAGED_CODE void bring_along(const Machine&, typename Machine::lanes,
-                                      typename Machine::lanes, unsigned int) const {}
-};
+using unit_map = paged_map;  ///< its name until 0.27
 
 namespace paged {
 
@@ -144,8 +131,6 @@ ISTHMUS_PAGED_CODE T* in_global(T* at) {
 /// Lanes of a warp that run together. `mask` names them; each of them makes the same calls.
 struct gpu_machine {
   using lanes = unsigned int;
-  /// Fewer lanes, of which each issues so many reads of 16 bytes before its first write.
-  static constexpr unsigned kFewLanes = 8, kReadsOfFew = 8;
   ISTHMUS_PAGED_CODE lanes together(meeting) const { return __activemask(); }
   ISTHMUS_PAGED_CODE static bool is_whole(lanes mask) { return mask == ~lanes(0); }
   ISTHMUS_PAGED_CODE unsigned lane() const {
@@ -288,22 +273,6 @@ struct gpu_machine {
                                 unit_number unit) const {
     copy(map, mask, chosen, unit, map.device, map.host);
   }
-  /// Copies the units `first_unit + b` for each bit b of `bits`. A policy's kernels have the registers
-  /// for more reads at once; otherwise a few lanes would take very long for its pages.
-  ISTHMUS_PAGED_CODE void fetch_word(const paged_map& map, lanes mask, unit_number first_unit,
-                                     word bits) const {
-    for (; bits != 0; bits &= bits - 1) {
-      const unit_number unit = first_unit + lowest(bits);
-      if (count(mask) < kFewLanes)
-        copy_by_few(map, mask, unit);
-      else
-        copy_unit<ISTHMUS_PAGED_IN_FLIGHT>(map, mask, unit, map.device, map.host);
-    }
-  }
-  ISTHMUS_PAGED_APART void copy_by_few(const paged_map& map, lanes mask, unit_number unit) const {
-    copy_unit<kReadsOfFew>(map, mask, unit, map.device, map.host);
-  }
-
   /// Fetches units to their lanes' frames. Map: budgeted_map.
   template <typename Map>
   ISTHMUS_PAGED_CODE void bring(const Map& map, lanes mask, lanes chosen, unit_number unit,

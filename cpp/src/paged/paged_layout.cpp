@@ -1,10 +1,8 @@
 #include "paged/paged_layout.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <string>
-#include <utility>
 
 #include <isthmus/errors.hpp>
 
@@ -23,67 +21,21 @@ void require_unit(std::size_t unit_bytes) {
       unit_bytes <= PagedMemory::kMaxUnitBytes)
     return;
   throw UsageError("a unit of " + std::to_string(unit_bytes) +
-                   " bytes: it must be a power of two from 256 bytes to 64 KiB, such as 1024");
+                   " bytes: it must be a power of two from 256 bytes to 2 MiB, such as 1024");
 }
-
-void require_policy(const PagedOptions& options) {
-  if (options.policy != pages::PolicyKind::bitmap && options.budget_bytes.has_value())
-    throw UsageError(
-        "a policy that fetches more than was touched needs room for the whole array: leave the "
-        "budget out, or take the policy 'units'");
-  if (options.max_ranges < 1 || options.max_ranges > pages::kMostRanges)
-    throw UsageError("max_ranges is " + std::to_string(options.max_ranges) + ": 1 to " +
-                     std::to_string(pages::kMostRanges) + " are possible");
-  if (options.gap_bytes > PagedMemory::kPageBytes)
-    throw UsageError("gap_bytes is " + std::to_string(options.gap_bytes) +
-                     ": at most a page is possible, which has " +
-                     std::to_string(PagedMemory::kPageBytes));
-}
-
-constexpr std::array<std::pair<std::string_view, pages::PolicyKind>, 6> kPolicies = {{
-    {"units", pages::PolicyKind::bitmap},
-    {"whole_page", pages::PolicyKind::whole_page},
-    {"single_range", pages::PolicyKind::single_range},
-    {"ranges", pages::PolicyKind::ranges},
-    {"tree", pages::PolicyKind::tree},
-    {"adaptive", pages::PolicyKind::adaptive},
-}};
 
 // More than one warp's work for a unit, and a quarter of the bits of units of 1 KiB.
 constexpr std::size_t kMaxGranuleBytes = 4096;
 
 }  // namespace
 
-pages::PolicyKind paged_policy(std::string_view name) {
-  std::string known;
-  for (const auto& [its_name, kind] : kPolicies) {
-    if (its_name == name) return kind;
-    known += (known.empty() ? "" : ", ") + std::string(its_name);
-  }
-  throw UsageError("there is no policy '" + std::string(name) + "': there are " + known +
-                   " and read_through");
-}
-
 std::size_t granule_bytes(const PagedOptions& options) noexcept {
   return options.budget_bytes.has_value() ? options.unit_bytes
                                           : std::min(options.unit_bytes, kMaxGranuleBytes);
 }
 
-pages::MigrationPolicy policy_of(const PagedOptions& options) {
-  pages::MigrationPolicy policy;
-  policy.kind = options.policy;
-  policy.request = pages::RequestedLength::unit;
-  policy.page_bytes = PagedMemory::kPageBytes;
-  policy.unit_bytes = std::uint32_t(options.unit_bytes);
-  policy.line_bytes = std::uint32_t(granule_bytes(options));
-  policy.gap_bytes = options.gap_bytes;
-  policy.max_ranges = options.max_ranges;
-  return policy;
-}
-
 PagedOptions checked(const PagedOptions& options) {
   require_unit(options.unit_bytes);
-  require_policy(options);
   const std::uint64_t budget_bytes = options.budget_bytes.value_or(options.unit_bytes);
   if (budget_bytes != 0 && budget_bytes < options.unit_bytes)
     throw UsageError("a budget of " + std::to_string(budget_bytes) +
@@ -111,7 +63,7 @@ PagedLayout::PagedLayout(const PagedSource& source, const PagedOptions& options)
       first_byte(reinterpret_cast<std::uintptr_t>(source.memory) % kAlignment),
       end_byte(first_byte + source.size_bytes),
       unit_shift(unsigned(std::countr_zero(granule_bytes(options)))),
-      policy(policy_of(options)) {
+      parts_shift(unsigned(std::countr_zero(options.unit_bytes)) - unit_shift) {
   const std::uint64_t num_units = (end_byte + granule_bytes(options) - 1) >> unit_shift;
   num_frames = std::min(options.budget_bytes.value_or(0) >> unit_shift, num_units);
   bits_bytes = aligned((num_units + 31) / 32 * sizeof(paged::word));
@@ -119,10 +71,6 @@ PagedLayout::PagedLayout(const PagedSource& source, const PagedOptions& options)
   frames_bytes = aligned(num_frames * sizeof(paged::word));
   item_bytes = (budgeted ? std::max<std::uint64_t>(num_frames, 1) : num_units) << unit_shift;
   map_bytes = kPagedBitsAt + 3 * bits_bytes;
-  const bool adaptive = options.policy == pages::PolicyKind::adaptive;
-  doublings_bytes =
-      adaptive ? aligned((end_byte / PagedMemory::kPageBytes + 1) * sizeof(paged::word)) : 0;
-  map_bytes += doublings_bytes;
   if (budgeted) map_bytes += 3 * bits_bytes + units_bytes + 2 * frames_bytes;
   // Without a budget the host's side alone has what was stored written to the host's memory.
   if (budgeted && source.file && !source.read_only) {
@@ -149,8 +97,7 @@ budgeted_map PagedLayout::map(CUdeviceptr items, CUdeviceptr maps, CUdeviceptr h
   map.end_byte = end_byte;
   map.unit_shift = unit_shift;
   map.array_number = array_number;
-  map.policy = policy;
-  if (doublings_bytes != 0) map.doublings = bits(3);
+  map.parts_shift = parts_shift;
   if (!budgeted) return map;
   const std::size_t units_at = kPagedBitsAt + 6 * bits_bytes, frames_at = units_at + units_bytes;
   map.frames = reinterpret_cast<unsigned char*>(items);

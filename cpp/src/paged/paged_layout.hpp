@@ -33,8 +33,6 @@ PagedSource checked(const PagedSource& source, const PagedOptions& options);
 
 /// What has a bit of its own: a unit, or 4 KiB of a larger one, so that several warps share its fetch.
 std::size_t granule_bytes(const PagedOptions& options) noexcept;
-/// What a map has of an array's options.
-pages::MigrationPolicy policy_of(const PagedOptions& options);
 
 /// Sizes and places, in bytes.
 struct PagedLayout {
@@ -48,11 +46,10 @@ struct PagedLayout {
   bool budgeted;
   std::uint64_t first_byte, end_byte;  ///< as in paged_map
   unsigned unit_shift;                 ///< of what has a bit of its own
-  pages::MigrationPolicy policy;
+  unsigned parts_shift;                ///< log2 of how many of these a unit has
   std::uint64_t num_frames;               ///< 0 without a budget
   std::size_t bits_bytes;                 ///< of one map
   std::size_t units_bytes, frames_bytes;  ///< of a word for each unit, or frame
-  std::size_t doublings_bytes;            ///< of a word for each page, with the policy adaptive
   std::size_t item_bytes, map_bytes;
   /// Of the bits that a budgeted array of a file has more; 0: none.
   std::size_t changed_at = 0, taken_at = 0;

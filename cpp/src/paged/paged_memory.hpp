@@ -8,7 +8,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -38,17 +37,7 @@ struct PagedOptions {
   /// The device's memory for items, less than the array's: a budgeted_array. 0: nothing is held.
   /// Without a value: as much as the array has.
   std::optional<std::uint64_t> budget_bytes;
-  /// What comes along with a unit that is missed: nothing (bitmap), or by whole_page, single_range,
-  /// ranges, tree or adaptive more of its page. Without a budget only.
-  pages::PolicyKind policy = pages::PolicyKind::bitmap;
-  std::uint32_t gap_bytes = 0;   ///< of ranges: a smaller gap comes along
-  std::uint32_t max_ranges = 8;  ///< of ranges, of each page: 1 to 8
 };
-
-/// The policy of a name: "units", "whole_page", "single_range", "ranges", "tree" or "adaptive".
-///
-/// Throws      UsageError for another; the message lists them
-pages::PolicyKind paged_policy(std::string_view name);
 
 /// Counts of a paged array. Those of the past are since it was made.
 struct PagedStats {
@@ -93,14 +82,13 @@ struct PagedIndices {
 class PagedMemory {
 public:
   /// The smallest and the largest unit, in bytes.
-  static constexpr std::size_t kMinUnitBytes = 256, kMaxUnitBytes = std::size_t{64} << 10U;
+  static constexpr std::size_t kMinUnitBytes = 256, kMaxUnitBytes = std::size_t{2} << 20U;
   /// What ranges are counted within.
   static constexpr std::size_t kPageBytes = std::size_t{2} << 20U;
 
   /// kernels     compiled here, so that later calls don't fail for want of NVRTC
-  /// Throws      UsageError for a unit that isn't a power of two from 256 to 65536 bytes, for a budget
-  ///             of less than one, for a policy's option that can't be, for a policy beside a budget,
-  ///             or for memory that isn't aligned; OutOfDeviceMemory if the items
+  /// Throws      UsageError for a unit that isn't a power of two from 256 bytes to 2 MiB, for a
+  ///             budget of less than one, or for memory that isn't aligned; OutOfDeviceMemory if the items
   ///             and their maps don't fit; Unavailable if there is no NVRTC, or the host's pages
   ///             can't be pinned.
   PagedMemory(const Context& context, const Kernels& kernels, const PagedSource& source,

@@ -323,8 +323,7 @@ budgeted_map Addresses::map(const Scenario& scenario) const {
   map.named = at(kNamed);
   map.all_settled = at(kAllSettled);
   map.whole = at(kWhole);
-  map.doublings = scenario.policy.kind == pages::PolicyKind::adaptive ? at(kDoublings) : nullptr;
-  map.policy = scenario.policy;
+  map.parts_shift = scenario.parts_shift;
   if (scenario.notes_changes) map.changed = at(kChanged);
   map.frame_of = at(kFrameOf);
   map.unit_in = at(kUnitIn);

@@ -94,7 +94,7 @@ struct Accesses {
 
 /// The words: maps of all arrays and of budgeted ones, then the clock's numbers.
 inline constexpr std::size_t kValid = 0, kBusy = 1, kDirty = 2, kSettled = 3, kInPlace = 4,
-                             kUsed = 5, kNamed = 6, kAllSettled = 7, kDoublings = 8, kChanged = 9,
+                             kUsed = 5, kNamed = 6, kAllSettled = 7, kChanged = 9,
                              kWhole = 10, kFrameOf = 11, kUnitIn = kFrameOf + kNumUnits,
                              kFreeFrames = kUnitIn + kNumUnits, kClock = kFreeFrames + kNumUnits,
                              kNumClock = sizeof(budgeted_clock) / sizeof(paged::number),
@@ -171,9 +171,6 @@ public:
   Item read(const Item* at) const { return {make({Kind::read, item_of(at)})}; }
   void write(Item* at, Item item) const { make({Kind::write, item_of(at), item.value}); }
   void fetch(const paged_map&, lanes, lanes, unit_number unit) const { make({Kind::fetch, unit}); }
-  void fetch_word(const paged_map&, lanes, unit_number first_unit, word bits) const {
-    for (; bits != 0; bits &= bits - 1) make({Kind::fetch, first_unit + pages::lowest_one(bits)});
-  }
   void bring(const budgeted_map&, lanes, lanes, unit_number unit, word frame) const {
     make({Kind::bring, unit, frame});
   }
@@ -221,17 +218,9 @@ struct Launch {
 };
 
 /// Units of one granule, and a page of more units than there are.
-inline constexpr pages::MigrationPolicy kUnits{.kind = pages::PolicyKind::bitmap,
-                                               .page_bytes = 4U << kUnitShift,
-                                               .unit_bytes = 1U << kUnitShift,
-                                               .line_bytes = 1U << kUnitShift,
-                                               .request = pages::RequestedLength::unit,
-                                               .grow_bytes = 2U << kUnitShift,
-                                               .max_unit_bytes = 2U << kUnitShift};
-
 struct Scenario {
   std::vector<Launch> launches;
-  pages::MigrationPolicy policy = kUnits;
+  unsigned parts_shift = 0;                         ///< of paged_map
   std::uint32_t valid_before = 0;                   ///< bits of units that are valid, and settled
   std::uint32_t unsettled = 0;                      ///< of them, those that aren't settled
   bool all_settled = false;                         ///< the array knows that all are

@@ -161,14 +161,6 @@ public:
   void fetch(const paged_map& map, lanes mask, lanes chosen, unit_number unit) const {
     copy(map, mask, chosen, unit, map.device, map.host);
   }
-  void fetch_word(const paged_map& map, lanes mask, unit_number first_unit, word bits) const {
-    warp_->exchange(mask, lane_, "fetch_word", bits);
-    if (lane_ != lowest(mask)) return;
-    for (; bits != 0; bits &= bits - 1) {
-      const paged::extent own = paged::extent_of(map, first_unit + pages::lowest_one(bits));
-      std::memcpy(map.device + own.begin, map.host + own.begin, own.end - own.begin);
-    }
-  }
   void bring(const budgeted_map& map, lanes mask, lanes chosen, unit_number unit,
              word frame) const {
     copy(map, mask, chosen, unit, map.origin(frame, unit), map.host);

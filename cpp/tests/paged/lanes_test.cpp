@@ -36,16 +36,10 @@ struct PlainMemory {
     map.dirty = words[2].data();
     map.settled = words[3].data();
     map.all_settled = &all_settled;
-    map.doublings = &doublings;
     map.counters = counters.data();
     map.first_byte = kLead * sizeof(std::uint32_t);
     map.end_byte = (kLead + kNumItems) * sizeof(std::uint32_t);
     map.unit_shift = 8;
-    map.policy.kind = pages::PolicyKind::bitmap;
-    map.policy.page_bytes = 64 * kUnitBytes;
-    map.policy.unit_bytes = map.policy.line_bytes = kUnitBytes;
-    map.policy.request = pages::RequestedLength::unit;
-    map.policy.grow_bytes = map.policy.max_unit_bytes = 4 * kUnitBytes;
     map.frames = map.device;
     map.in_place = words[4].data();
     map.used = words[5].data();
@@ -72,7 +66,7 @@ struct PlainMemory {
   std::vector<std::uint32_t> device = std::vector<std::uint32_t>(kNumItems + 2 * 64);
   std::array<std::array<paged::word, 4>, 7> words{};
   std::array<paged::word, 40> frame_of{};
-  paged::word all_settled = 0, doublings = 0;
+  paged::word all_settled = 0;
   std::array<paged::word, kNumFrames> unit_in{}, free_frames{};
   std::array<paged::number, paged::kNumCounters> counters{};
   budgeted_clock clock{};
@@ -280,22 +274,14 @@ TEST(Lanes, OfWarpsThatWentDifferentWaysDoToo) { expect_right({{0x9, 0x6}, {0x7,
 
 TEST(Lanes, OfAWarpThatIsNotWholeDoToo) { expect_right({{0x5}, {0xF}, {0x2}}); }
 
-TEST(Lanes, ForWhichMoreOfThePageComesAlongDoToo) {
-  using pages::PolicyKind;
-  for (const PolicyKind kind :
-       {PolicyKind::whole_page, PolicyKind::single_range, PolicyKind::ranges, PolicyKind::bitmap,
-        PolicyKind::tree, PolicyKind::adaptive}) {
-    PlainMemory memory;
-    memory.map.policy.kind = kind;
-    memory.map.policy.max_ranges = 2;
-    if (kind == PolicyKind::bitmap) memory.map.policy.unit_bytes = 4 * kUnitBytes;
-    const Scopes scopes{{0x9, 0x6}, {0xF}, {0x2}};
-    const auto stored = launched<paged_array<std::uint32_t, LaneMachine>>(memory, scopes, 0);
-    memory.flush(false);
-    for (const auto& [item, value] : stored)
-      EXPECT_EQ(memory.host[PlainMemory::kLead + item], value);
-    EXPECT_EQ(memory.words[0], memory.words[1]) << "a unit that was claimed isn't there";
-  }
+TEST(Lanes, ForWhichTheRestOfALargeUnitComesAlongDoToo) {
+  PlainMemory memory;
+  memory.map.parts_shift = 2;
+  const Scopes scopes{{0x9, 0x6}, {0xF}, {0x2}};
+  const auto stored = launched<paged_array<std::uint32_t, LaneMachine>>(memory, scopes, 0);
+  memory.flush(false);
+  for (const auto& [item, value] : stored) EXPECT_EQ(memory.host[PlainMemory::kLead + item], value);
+  EXPECT_EQ(memory.words[0], memory.words[1]) << "a unit that was claimed isn't there";
 }
 
 /// Counts the atomic operations on the words of dirty units.

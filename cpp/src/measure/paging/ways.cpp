@@ -7,7 +7,7 @@
 
 #include "host/memory/pages.hpp"
 #include "measure/memory/managed_allocation.hpp"
-#include "paged/paged_layout.hpp"
+#include "paged/paged_memory.hpp"
 
 namespace isthmus::measure {
 namespace {
@@ -74,14 +74,6 @@ private:
   DeviceBuffer device_;
 };
 
-/// The kernels for an array: see kernels/workload.cuh.
-const char* kernels_for(const PagedOptions& paged) {
-  if (paged.budget_bytes) return "budgeted";
-  const bool alone =
-      paged.policy == pages::PolicyKind::bitmap && paged.unit_bytes == granule_bytes(paged);
-  return alone ? "paged" : "extended";
-}
-
 /// Nothing is copied: kernels fetch units, or access the host's memory in place.
 class PagedHeap final : public WayOfPaging {
 public:
@@ -89,7 +81,7 @@ public:
   PagedHeap(const PagingPlace& place, const PagingOptions& options)
       : WayOfPaging(place),
         way_(options.way),
-        kernels_(kernels_for(options.paged)),
+        kernels_(options.paged.budget_bytes ? "budgeted" : "paged"),
         paged_(place.context, place.kernels,
                PagedSource{place.host.data(), place.host.size_bytes(), 1, false, nullptr},
                options.paged),

@@ -10,7 +10,7 @@ from isthmus.errors import CODES_THAT_END_A_CONTEXT, DriverError, UsageError
 from isthmus.move.arrays.ordinals import ordinal_of
 from isthmus.move.paged.at_exit import close_at_exit
 from isthmus.move.paged.built_in import BuiltIn
-from isthmus.move.paged.given import Ranges, byte_ranges_of, gap_bytes_of, number_of
+from isthmus.move.paged.given import Ranges, byte_ranges_of
 from isthmus.move.paged.kernels import kernels_of
 from isthmus.move.paged.native_numbers import handle_of
 from isthmus.move.paged.operands import Operands
@@ -67,8 +67,6 @@ class PagedArray(BuiltIn):
         policy: str = "units",
         device_bytes: str | int | None = None,
         *,
-        gap_bytes: str | int = 0,
-        max_ranges: int = 8,
         device: "DeviceLike" = 0,
     ) -> None:
         """
@@ -80,27 +78,18 @@ class PagedArray(BuiltIn):
                 GiB). Of a read-only one nothing can be stored. A memory-mapped one
                 (`numpy.memmap`, `numpy.load` with mmap_mode; "r", "r+" or "w+"), or a part of it,
                 is the array in its file, which is read here and must still have its name.
-            unit: What is fetched at once: a power of two from 256 bytes to 64 KiB. Small units
-                suit sparse accesses, large ones suit streams.
-            policy: What comes along when a unit is touched that the GPU doesn't hold. "units":
-                nothing. "whole_page": its page of 2 MiB. "single_range": all between it and what
-                was fetched of the page. "ranges": what lies between it and what was fetched, if
-                that is less than `gap_bytes`; and the smallest gaps, if there were more than
-                `max_ranges` ranges in the page. "tree": 64 KiB, and then the largest part of the
-                page more than half of which was asked for. "adaptive": up to 64 KiB, the more the
-                oftener units next to each other are touched. "read_through": the GPU holds nothing,
-                and reads and stores all items in place.
+            unit: What is fetched at once: a power of two from 256 bytes to 2 MiB, aligned to its
+                size. Small units suit sparse accesses, large ones suit streams.
+            policy: "units": the GPU fetches the units that it touches. "read_through": it holds
+                nothing, and reads and stores all items in place.
             device_bytes: The device memory for items, at least a unit. None is that of the array.
                 Maps take 4 bytes and 6 to 8 bits for each unit and 8 bytes for each that
                 there is room for.
-            gap_bytes: Of "ranges", a size.
-            max_ranges: Of "ranges", 1 to 8.
             device: As for `isthmus.device_empty`.
 
         Raises:
-            UsageError: The array, unit, policy or budget is invalid, or a policy other than "units"
-                has a budget below the array's size; or the file can't be opened by its name, has
-                become shorter or can't be read. Nothing was changed.
+            UsageError: The array, unit, policy or budget is invalid; or the file can't be opened by
+                its name, has become shorter or can't be read. Nothing was changed.
             OutOfDeviceMemory: The array and its maps don't fit, or a file not into memory.
             Unavailable: There is no GPU or no NVRTC; or the host's pages can't be pinned, such as
                 read-only ones, and those of which another library, or a paged array of other
@@ -129,9 +118,6 @@ class PagedArray(BuiltIn):
             read_only=self._source.read_only,
             unit_bytes=self.unit_bytes,
             budget_bytes=budget,
-            policy="units" if policy == "read_through" else str(policy),
-            gap_bytes=gap_bytes_of(gap_bytes),
-            max_ranges=number_of("max_ranges", max_ranges),
             owner=self._source.held,
             file=file.native if file else None,
         )
@@ -278,7 +264,7 @@ class PagedArray(BuiltIn):
 
     def argument(self, stream: "StreamLike | None" = None) -> int:
         """
-        Give your own kernel's argument: `const isthmus::paged_map* map`, or of `unit_map`.
+        Give your own kernel's argument: `const isthmus::paged_map* map`.
 
         Before, it orders in the stream that the kernel needn't check what is held by then. Ask for
         it before each launch. A kernel that gets an older one is right, but checks more.

@@ -50,8 +50,3 @@ def _whole(what: str, value: object, kind: str, *, bits: int) -> int:
     if not 0 <= number < 1 << bits:
         raise UsageError(f"{what} is {kind} from 0, not {number}")
     return number
-
-
-def gap_bytes_of(given: str | int) -> int:
-    """Give a gap's size in bytes, from a number of them or a size such as "4KiB"."""
-    return number_of("gap_bytes", parse_size(given) if isinstance(given, str) else given)

@@ -6,17 +6,7 @@ from isthmus import _native
 
 # Each includes some of those before.
 _HEADERS = (
-    "pages/host_device.hpp",
-    "pages/policy.hpp",
-    "pages/span.hpp",
-    "pages/unit_bitmap.hpp",
-    "pages/adaptive_unit.hpp",
-    "pages/prefetch_tree.hpp",
-    "pages/range_list.hpp",
-    "pages/requested_span.hpp",
-    "pages/extension.hpp",
     "paged_machine.cuh",
-    "paged_policy.cuh",
     "paged_array.cuh",
     "held_array.cuh",
     "budgeted_array.cuh",

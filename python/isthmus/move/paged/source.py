@@ -92,14 +92,14 @@ def _checked(given: object) -> "NDArray[Any]":
 
 
 def unit_bytes_of(unit: object) -> int:
-    """Give a unit's size in bytes, a power of two from 256 bytes to 64 KiB."""
+    """Give a unit's size in bytes, a power of two from 256 bytes to 2 MiB."""
     if isinstance(unit, str):
         size = parse_size(unit)
     else:
         size = _number_of("a unit is a size such as '1KiB'", unit)
     if size < 256 or size > 1 << 16 or size & (size - 1):  # noqa: PLR2004 - the bounds of the text
         raise UsageError(
-            f"a unit of {size} bytes: it must be a power of two from 256 bytes to 64 KiB",
+            f"a unit of {size} bytes: it must be a power of two from 256 bytes to 2 MiB",
             hint="1KiB suits most programs; 4KiB those that read most of the array",
         )
     return size
@@ -118,6 +118,12 @@ def budget_of(
                 "with policy='read_through' the GPU holds nothing: leave device_bytes out"
             )
         return 0
+    if policy != "units":
+        raise UsageError(
+            f"there is no policy {policy!r}: there are units and read_through",
+            hint="larger units bring more: unit='2MiB' is what whole_page was; "
+            "prefetch() brings ranges; isthmus sim has the other policies",
+        )
     if device_bytes is None:
         return None
     if isinstance(device_bytes, str):

@@ -1,4 +1,4 @@
-// Policies: further units of a page come along, in every interleaving of two and three warps.
+// Large units: their rest comes along, in every interleaving of two and three warps.
 #include <gtest/gtest.h>
 
 #include "interleavings.hpp"
@@ -6,8 +6,6 @@
 namespace isthmus::exploration {
 namespace {
 
-using pages::MigrationPolicy;
-using pages::PolicyKind;
 using Values = std::vector<std::uint32_t>;
 using Sets = std::set<std::uint32_t>;
 
@@ -38,11 +36,7 @@ Program overwrites(std::size_t unit, std::uint32_t value) {
   };
 }
 
-MigrationPolicy policy(PolicyKind kind) {
-  MigrationPolicy policy = kUnits;
-  policy.kind = kind;
-  return policy;
-}
+constexpr unsigned kWhole = 2;  // parts_shift: the array's three units are one large one's parts
 
 /// Every interleaving is right, no unit is fetched twice, and these are the bits of the units that are
 /// valid at the end.
@@ -55,98 +49,56 @@ void expect_valid(const Scenario& scenario, const Sets& valid) {
 }
 
 /// The same, of one warp that loads items.
-void expect_valid_after(const MigrationPolicy& policy, const std::vector<std::size_t>& items,
+void expect_valid_after(unsigned parts_shift, const std::vector<std::size_t>& items,
                         std::uint32_t valid) {
   Values loaded;
   for (const std::size_t item : items) loaded.push_back(std::uint32_t(100 + item));
   expect_valid({.launches = {{.warps = {loads(items)}, .loaded = {loaded}}},
-                .policy = policy,
+                .parts_shift = parts_shift,
                 .host_after = items_before()},
                {valid});
 }
 
-TEST(PolicyStates, AWholePageComesToTwoWarpsThatLoadOneUnit) {
+TEST(LargeUnitStates, AllOfItComesToTwoWarpsThatLoadOneUnit) {
   expect_valid({.launches = {{.warps = {loads({0}), loads({1})}, .loaded = {{100}, {101}}}},
-                .policy = policy(PolicyKind::whole_page),
+                .parts_shift = kWhole,
                 .host_after = items_before()},
                {7});
 }
 
-TEST(PolicyStates, AWholePageComesToTwoWarpsThatLoadDifferentUnits) {
+TEST(LargeUnitStates, AllOfItComesToTwoWarpsThatLoadDifferentUnits) {
   expect_valid({.launches = {{.warps = {loads({0, 4}), loads({5})}, .loaded = {{100, 104}, {105}}}},
-                .policy = policy(PolicyKind::whole_page),
+                .parts_shift = kWhole,
                 .host_after = items_before()},
                {7});
 }
 
-TEST(PolicyStates, AWholePageComesToThreeWarpsOfWhichOneStores) {
+TEST(LargeUnitStates, AllOfItComesToThreeWarpsOfWhichOneStores) {
   expect_valid({.launches = {{.warps = {loads({0}), stores(3, 7), loads({4})},
                               .loaded = {{100}, {}, {104}}}},
-                .policy = policy(PolicyKind::whole_page),
+                .parts_shift = kWhole,
                 .host_after = {100, 101, 102, 7, 104, 105}},
                {7});
 }
 
-TEST(PolicyStates, AnOverwrittenUnitIsWholeBesideAPageThatComes) {
+TEST(LargeUnitStates, AnOverwrittenUnitIsWholeBesideARestThatComes) {
   expect_valid({.launches = {{.warps = {overwrites(1, 50), loads({0})}, .loaded = {{}, {100}}}},
-                .policy = policy(PolicyKind::whole_page),
+                .parts_shift = kWhole,
                 .host_after = {100, 101, 50, 51, 104, 105}},
                {7});
 }
 
-TEST(PolicyStates, AUnitOfTwoGranulesComesWhole) {
-  MigrationPolicy two = kUnits;
-  two.unit_bytes = 2U << kUnitShift;
-  expect_valid_after(two, {3}, 3);
-  expect_valid_after(two, {4}, 4);
+TEST(LargeUnitStates, OnlyTheUnitComesOfAnArrayOfTwo) {
+  expect_valid_after(1, {3}, 3);
+  expect_valid_after(1, {4}, 4);
   expect_valid({.launches = {{.warps = {loads({0}), loads({2}), loads({3})},
                               .loaded = {{100}, {102}, {103}}}},
-                .policy = two,
+                .parts_shift = 1,
                 .host_after = items_before()},
                {3});
 }
 
-TEST(PolicyStates, OneRangeComesToWarpsAtItsEnds) {
-  expect_valid_after(policy(PolicyKind::single_range), {2}, 2);
-  expect_valid({.launches = {{.warps = {loads({0, 5}), loads({4})}, .loaded = {{100, 105}, {104}}}},
-                .policy = policy(PolicyKind::single_range),
-                .host_after = items_before()},
-               {7});
-}
-
-TEST(PolicyStates, ASmallGapOfRangesComes) {
-  MigrationPolicy ranges = policy(PolicyKind::ranges);
-  expect_valid_after(ranges, {0, 4}, 5);
-  ranges.gap_bytes = 2U << kUnitShift;
-  expect_valid_after(ranges, {0, 4}, 7);
-  ranges.gap_bytes = 0;
-  ranges.max_ranges = 1;
-  expect_valid_after(ranges, {0, 4}, 7);
-}
-
-TEST(PolicyStates, ALeafOfTheTreeComesAndThenWhatIsMoreThanHalfThere) {
-  expect_valid_after(policy(PolicyKind::tree), {0}, 3);
-  expect_valid_after(policy(PolicyKind::tree), {4, 0}, 7);
-}
-
-TEST(PolicyStates, AnAdaptiveUnitDoublesNextToWhatIsThere) {
-  expect_valid_after(policy(PolicyKind::adaptive), {0}, 1);
-  expect_valid_after(policy(PolicyKind::adaptive), {2, 4}, 6);
-  expect_valid_after(policy(PolicyKind::adaptive), {4, 2}, 7);
-}
-
-TEST(PolicyStates, WarpsOfEveryPolicyLoadAndStoreWhatIsThere) {
-  for (const PolicyKind kind : {PolicyKind::ranges, PolicyKind::tree, PolicyKind::adaptive}) {
-    const Outcome outcome =
-        explore({.launches = {{.warps = {loads({0, 4}), stores(3, 7)}, .loaded = {{100, 104}, {}}}},
-                 .policy = policy(kind),
-                 .host_after = {100, 101, 102, 7, 104, 105}});
-    EXPECT_TRUE(outcome.failures.empty()) << *outcome.failures.begin();
-    EXPECT_LE(outcome.most_fetches, 1U);
-  }
-}
-
-TEST(PolicyStates, NoUnitIsLookedAtIfAllWereValidBefore) {
+TEST(LargeUnitStates, NoUnitIsLookedAtIfAllWereValidBefore) {
   const Scenario scenario{.launches = {{.warps = {loads({0, 2}), stores(1, 7), loads({5})},
                                         .loaded = {{100, 102}, {}, {105}}}},
                           .valid_before = 7,
@@ -158,21 +110,21 @@ TEST(PolicyStates, NoUnitIsLookedAtIfAllWereValidBefore) {
   EXPECT_LT(explore(scenario).num_states, explore(looked).num_states);
 }
 
-class PolicyDefects : public testing::TestWithParam<std::pair<Defect, const char*>> {};
+class LargeUnitDefects : public testing::TestWithParam<std::pair<Defect, const char*>> {};
 
-TEST_P(PolicyDefects, AreFoundInWhatComesAlong) {
+TEST_P(LargeUnitDefects, AreFoundInWhatComesAlong) {
   const auto [defect, failure] = GetParam();
   // The second warp needs only what comes along with the first one's unit, or comes first.
   const Scenario scenario{
       .launches = {{.warps = {loads({0}), stores(3, 7)}, .loaded = {{100}, {}}}},
-      .policy = policy(PolicyKind::whole_page),
+      .parts_shift = kWhole,
       .host_after = {100, 101, 102, 7, 104, 105}};
   const Outcome outcome = explore(scenario, defect);
   EXPECT_TRUE(outcome.failures.contains(failure));
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    PolicyStates, PolicyDefects,
+    LargeUnitStates, LargeUnitDefects,
     testing::Values(std::pair{Defect::publish_without_release, "a race"},
                     std::pair{Defect::check_without_acquire, "a race"},
                     std::pair{Defect::publish_before_fetch, "a race"},
