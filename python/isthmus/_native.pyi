@@ -542,7 +542,7 @@ class PagingWorkload:
     def uploaded_bytes(self) -> int:
         """That its program copies to the device."""
 
-    def measure(self, *, way: str, unit_bytes: int, budget_bytes: int | None, policy: str, stopping: Stopping) -> Measurement:
+    def measure(self, *, way: str, unit_bytes: int, budget_bytes: int | None, stopping: Stopping) -> Measurement:
         """
         Sample the time of the whole program (metric "run"), and compare its results.
         """
@@ -1188,7 +1188,7 @@ def is_of_shared_file(address: int) -> bool:
 class PagedMemory:
     """The host's side of a paged array."""
 
-    def __init__(self, context: Context, kernels: Kernels, pointer: int, size_bytes: int, item_bytes: int, read_only: bool, unit_bytes: int, budget_bytes: int | None, policy: str, gap_bytes: int, max_ranges: int, owner: object, file: PagedFile | None) -> None:
+    def __init__(self, context: Context, kernels: Kernels, pointer: int, size_bytes: int, item_bytes: int, read_only: bool, unit_bytes: int, budget_bytes: int | None, owner: object, file: PagedFile | None) -> None:
         """Flushes when it is destroyed: `owner` keeps the memory until then."""
 
     @property

@@ -188,38 +188,35 @@ def test_the_units_that_would_be_lost_are_counted(first: int, end: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "options", "fetched"),
+    ("unit", "fetched"),
     [
-        ("units", {}, {0, 1, 2, 6, 600, 2048}),
-        ("whole_page", {}, {*range(2048), *range(2048, 2500)}),
-        ("single_range", {}, {*range(601), 2048}),
-        ("ranges", {"gap_bytes": "4KiB"}, {*range(7), 600, 2048}),
-        ("ranges", {"max_ranges": 1}, {*range(601), 2048}),
-        ("tree", {}, {*range(64), *range(576, 640), *range(2048, 2112)}),
-        ("adaptive", {}, {0, 1, 2, 3, 6, 600, 601, 2048}),
+        ("4KiB", {0, 1, 150, 512}),
+        ("16KiB", {*range(4), *range(148, 152), *range(512, 516)}),
+        ("2MiB", {*range(625)}),
     ],
 )
-def test_a_policy_decides_what_comes_along_with_a_unit(
-    policy: str, options: dict[str, Any], fetched: set[int]
-) -> None:
+def test_all_of_a_unit_comes_whatever_its_size(unit: str, fetched: set[int]) -> None:
     host = isthmus.pinned.zeros(2500 << 10, np.uint8)
-    with isthmus.PagedArray(host, "1KiB", policy, **options) as array:
-        for unit in (0, 6, 1, 2, 600, 2048):
-            array.gather([unit * 1024])
+    with isthmus.PagedArray(host, unit) as array:
+        for kibibyte in (0, 6, 1, 2, 600, 2048):
+            array.gather([kibibyte * 1024])
         stats = array.stats()
-        assert (stats.fetched_units, stats.valid_units) == (len(fetched), len(fetched))
+        assert (stats.unit_bytes, stats.fetched_units, stats.valid_units) == (
+            *(4096, len(fetched)),
+            len(fetched),
+        )
         host[:] = 1
-        units = on_host(array.gather(np.arange(2500) * 1024))
-        assert {unit for unit in range(2500) if units[unit] == 0} >= fetched
-        assert array.stats().fetched_units <= 2500
+        parts = on_host(array.gather(np.arange(625) * 4096))
+        assert {part for part in range(625) if parts[part] == 0} >= fetched
+        assert array.stats().fetched_units == 625
 
 
-@pytest.mark.parametrize("policy", ["units", "whole_page", "single_range", "tree", "adaptive"])
-def test_with_every_policy_all_items_are_the_hosts_and_stores_reach_it(policy: str) -> None:
+@pytest.mark.parametrize("unit", ["256B", "1KiB", "8KiB", "2MiB"])
+def test_with_units_of_every_size_all_items_are_the_hosts_and_stores_reach_it(unit: str) -> None:
     host = numbers(1_000_003, "int32")
     expected = host.copy()
     indices = np.random.default_rng(5).permutation(host.size)[:2000]
-    with isthmus.PagedArray(host, "1KiB", policy) as array:
+    with isthmus.PagedArray(host, unit) as array:
         assert np.array_equal(on_host(array.gather(indices)), host[indices])
         array.scatter(indices[:500], -1)
         assert array.reduce() == host.sum() - expected[indices[:500]].sum() - 500
@@ -276,16 +273,11 @@ def wrong(host: Array) -> list[tuple[Callable[[], object], str]]:
     paged = isthmus.PagedArray
     return [
         (lambda: paged(host, 1000), "a unit of 1000 bytes"),
-        (lambda: paged(host, "128KiB"), "a unit of 131072 bytes"),
+        (lambda: paged(host, "4MiB"), "a unit of 4194304 bytes"),
         (lambda: paged(host, "128B"), "a unit of 128 bytes"),
         (lambda: paged(host, 1.5), "a unit is a size"),  # type: ignore[arg-type]
-        (lambda: paged(host, policy="lru"), "no policy 'lru': there are units, whole_page"),
-        (lambda: paged(host, policy="tree", device_bytes=1024), "needs room for the whole array"),
-        (lambda: paged(host, policy="ranges", max_ranges=9), "max_ranges is 9: 1 to 8"),
-        (lambda: paged(host, policy="ranges", max_ranges=0), "max_ranges is 0: 1 to 8"),
-        (lambda: paged(host, policy="ranges", gap_bytes="4MiB"), "gap_bytes is 4194304: at most"),
-        (lambda: paged(host, max_ranges=1.5), "max_ranges is a number"),  # type: ignore[arg-type]
-        (lambda: paged(host, gap_bytes=-1), "gap_bytes is a number from 0"),
+        (lambda: paged(host, policy="lru"), "no policy 'lru': there are units and read_through"),
+        (lambda: paged(host, policy="tree"), "unit='2MiB' is what whole_page was"),
         (lambda: paged(host, device_bytes=1.5), "device_bytes is a size"),  # type: ignore[arg-type]
         (lambda: paged(strided), "has gaps"),
         (lambda: paged([1, 2]), "can't be made of a 'list'"),  # type: ignore[arg-type]
@@ -372,4 +364,4 @@ except isthmus.OutOfDeviceMemory as error:
 def test_the_header_needs_no_other_file_of_the_product() -> None:
     assert "class paged_array" in isthmus.paged_header()
     included = set(re.findall("#include.*", isthmus.paged_header()))
-    assert included == {f"#include <{name}>" for name in ("stdio.h", "cstdint", "bit")}
+    assert included == {f"#include <{name}>" for name in ("stdio.h",)}

@@ -62,8 +62,8 @@ def largest_file(size_bytes: int) -> Iterator[None]:
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"policy": "tree"}, {"device_bytes": 8192}, {"policy": "read_through"}],
-    ids=["whole", "policy", "budget", "in place"],
+    [{}, {"unit": "2MiB"}, {"device_bytes": 8192}, {"policy": "read_through"}],
+    ids=["whole", "large units", "budget", "in place"],
 )
 def test_items_of_a_file_are_read_and_stores_reach_it_by_a_flush(
     path: Path, options: dict[str, Any]

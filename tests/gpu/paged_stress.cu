@@ -1,16 +1,11 @@
 // Kernels of test_paged.py; isthmus.paged_header() is put before them. With ISTHMUS_TEST_BUDGETED
-// defined they are those of budgeted arrays, with ISTHMUS_TEST_UNITS those that bring units alone; with
-// ISTHMUS_TEST_HELD lanes look for nothing if all is held.
+// defined they are those of budgeted arrays; with ISTHMUS_TEST_HELD lanes look for nothing if all is held.
 using ull = unsigned long long;
 
 #ifdef ISTHMUS_TEST_BUDGETED
 using paged_map = isthmus::budgeted_map;
 template <typename T>
 using paged_array = isthmus::budgeted_array<T>;
-#elif defined(ISTHMUS_TEST_UNITS)
-using paged_map = isthmus::unit_map;
-template <typename T>
-using paged_array = isthmus::unit_array<T>;
 #else
 using paged_map = isthmus::paged_map;
 template <typename T>

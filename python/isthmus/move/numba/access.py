@@ -56,7 +56,7 @@ class PagedAccess(NamedTuple):
     store: Any
 
 
-def paged_access(array: "PagedArray", *, by_policy: bool = False) -> PagedAccess:
+def paged_access(array: "PagedArray") -> PagedAccess:
     """
     Give the functions by which Numba's kernels load and store items of an array.
 
@@ -66,12 +66,9 @@ def paged_access(array: "PagedArray", *, by_policy: bool = False) -> PagedAccess
 
     Args:
         array: It must stay open while kernels use it.
-        by_policy: A miss brings what the array's policy says, not the needed unit alone. Of arrays
-            without a budget; it costs registers.
 
     Raises:
-        UsageError: The items aren't integers or floats of 8 to 64 bits, or are float16; or
-            by_policy was asked of an array with a budget.
+        UsageError: The items aren't integers or floats of 8 to 64 bits, or are float16.
         Unavailable: numba-cuda isn't installed, or is too old.
     """
     name = str(array.dtype)
@@ -80,13 +77,7 @@ def paged_access(array: "PagedArray", *, by_policy: bool = False) -> PagedAccess
             f"kernels of Numba can't use a paged array of {name}",
             hint=f"the types of items that they can use: {', '.join(_TYPES_IN_C)}",
         )
-    if by_policy and array.budgeted:
-        raise UsageError(
-            "by_policy is for arrays without a budget: with one, nothing comes along with a unit",
-            hint="leave by_policy out",
-        )
-    kind = "budgeted" if array.budgeted else "paged" if by_policy else "unit"
-    return _declared(kind, name)
+    return _declared("budgeted" if array.budgeted else "paged", name)
 
 
 # A kernel that uses two arrays links each code once, by its identity.
@@ -105,7 +96,7 @@ def _declared(kind: str, name: str) -> PagedAccess:
 
 
 def code_of(kind: str, name: str) -> str:
-    """Give the functions in CUDA C++ for a kernel's "unit", "paged" or "budgeted" array."""
+    """Give the functions in CUDA C++ for a kernel's "paged" or "budgeted" array."""
     item = _TYPES_IN_C[name]
     functions = _CODE.format(
         name=f"{kind}_{name}", item=item, array=f"{kind}_array", map=f"{kind}_map"

@@ -78,8 +78,8 @@ class PagedArray(BuiltIn):
                 GiB). Of a read-only one nothing can be stored. A memory-mapped one
                 (`numpy.memmap`, `numpy.load` with mmap_mode; "r", "r+" or "w+"), or a part of it,
                 is the array in its file, which is read here and must still have its name.
-            unit: What is fetched at once: a power of two from 256 bytes to 2 MiB, aligned to its
-                size. Small units suit sparse accesses, large ones suit streams.
+            unit: What is fetched at once: a power of two from 256 bytes to 2 MiB. Small
+                units suit sparse accesses, large ones suit streams.
             policy: "units": the GPU fetches the units that it touches. "read_through": it holds
                 nothing, and reads and stores all items in place.
             device_bytes: The device memory for items, at least a unit. None is that of the array.

@@ -37,11 +37,6 @@ def index_of(what: str, value: object) -> int:
     return _whole(what, value, "a number of items", bits=63)
 
 
-def number_of(what: str, value: object) -> int:
-    """Give a number that has 32 bits."""
-    return _whole(what, value, "a number", bits=32)
-
-
 def _whole(what: str, value: object, kind: str, *, bits: int) -> int:
     try:
         number = operator.index(value)  # type: ignore[arg-type]

@@ -97,7 +97,7 @@ def unit_bytes_of(unit: object) -> int:
         size = parse_size(unit)
     else:
         size = _number_of("a unit is a size such as '1KiB'", unit)
-    if size < 256 or size > 1 << 16 or size & (size - 1):  # noqa: PLR2004 - the bounds of the text
+    if size < 256 or size > 1 << 21 or size & (size - 1):  # noqa: PLR2004 - the bounds of the text
         raise UsageError(
             f"a unit of {size} bytes: it must be a power of two from 256 bytes to 2 MiB",
             hint="1KiB suits most programs; 4KiB those that read most of the array",

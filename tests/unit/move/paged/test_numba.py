@@ -15,7 +15,7 @@ from nvrtc import compile_for_gpu
 pytestmark = pytest.mark.native
 
 
-@pytest.mark.parametrize("kind", ["unit", "paged", "budgeted"])
+@pytest.mark.parametrize("kind", ["paged", "budgeted"])
 @pytest.mark.parametrize("name", ["float32", "uint8", "int64"])
 def test_the_functions_compile(kind: str, name: str) -> None:
     status, log = compile_for_gpu(access.code_of(kind, name).encode())
@@ -32,16 +32,6 @@ def test_items_of_a_type_that_numba_does_not_have_are_refused() -> None:
     assert "float32" in refused.value.hint
 
 
-def test_an_array_with_a_budget_has_no_policy() -> None:
-    with (
-        isthmus.emulated(),
-        isthmus.PagedArray(np.zeros(4096, np.float32), device_bytes=4096) as array,
-        pytest.raises(isthmus.UsageError, match="arrays without a budget") as refused,
-    ):
-        paged_access(array, by_policy=True)
-    assert "leave by_policy out" in refused.value.hint
-
-
 def test_two_arrays_of_one_kind_share_their_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     numba = SimpleNamespace(
         CUSource=Mock(),
@@ -56,8 +46,7 @@ def test_two_arrays_of_one_kind_share_their_functions(monkeypatch: pytest.Monkey
         isthmus.PagedArray(np.zeros(9, np.uint16)) as other,
     ):
         assert paged_access(one) is paged_access(other)
-        assert paged_access(one, by_policy=True) is not paged_access(one)
-    assert numba.CUSource.call_count == 2
+    assert numba.CUSource.call_count == 1
 
 
 def test_without_numba_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

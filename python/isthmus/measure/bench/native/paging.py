@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 _PAGED = "paged"
 _OF_ITS_OWN = frozenset({PagingWay.PROMISED, PagingWay.PREFETCHED, PagingWay.PREFETCHED_FIRST})
-_POLICIES = PAGED - {PagingWay.READ_THROUGH} - _OF_ITS_OWN
 
 
 class NativePaging:
@@ -38,7 +37,6 @@ class NativePaging:
             way=_PAGED if way in PAGED - _OF_ITS_OWN else way.value,
             unit_bytes=unit_of(variation),
             budget_bytes=0 if way is PagingWay.READ_THROUGH else None,
-            policy=way.value if way in _POLICIES else PagingWay.UNITS.value,
             stopping=_native.Stopping(**asdict(stopping)),
         )
 

@@ -16,7 +16,7 @@ from isthmus.measure.run.programs import PROGRAMS, UNIT, WAY, Input, Program
 
 USUAL_UNIT_BYTES = 1024
 # Of Figure 5, as far as a paged array has them.
-UNITS_BYTES = (256, 1024, 4096, 16384, 65536)
+UNITS_BYTES = (256, 1024, 4096, 16384, 65536, 1 << 21)
 
 
 class PagingWay(StrEnum):
@@ -25,12 +25,7 @@ class PagingWay(StrEnum):
     IDEAL = "ideal"
     COPIES = "copies"
     PROGRAMMER = "programmer"
-    WHOLE_PAGE = "whole_page"
-    SINGLE_RANGE = "single_range"
-    RANGES = "ranges"
     UNITS = "units"
-    TREE = "tree"
-    ADAPTIVE = "adaptive"
     READ_THROUGH = "read_through"
     PROMISED = "promised"
     PREFETCHED = "prefetched"
@@ -43,12 +38,7 @@ class PagingWay(StrEnum):
 
 PAGED = frozenset(
     {
-        PagingWay.WHOLE_PAGE,
-        PagingWay.SINGLE_RANGE,
-        PagingWay.RANGES,
         PagingWay.UNITS,
-        PagingWay.TREE,
-        PagingWay.ADAPTIVE,
         PagingWay.READ_THROUGH,
         PagingWay.PROMISED,
         PagingWay.PREFETCHED,
@@ -74,8 +64,7 @@ class PagingTest(BenchTest):
         ways += [_variation(way, USUAL_UNIT_BYTES) for way in PagingWay if way in PAGED]
         others = [unit for unit in UNITS_BYTES if unit != USUAL_UNIT_BYTES]
         if not demand.quick:
-            both = (PagingWay.UNITS, PagingWay.RANGES)
-            ways += [_variation(way, unit) for way in both for unit in others]
+            ways += [_variation(PagingWay.UNITS, unit) for unit in others]
         return [(size, way) for way in ways]
 
     def input_on(self, *, emulated: bool) -> Input:
