@@ -92,12 +92,6 @@ extern "C" __global__ void isthmus_budgeted_invalidate(const isthmus::budgeted_m
   }
 }
 
-/// Writes dirty units to the host's memory.
-extern "C" __global__ void isthmus_budgeted_flush(const isthmus::budgeted_map* map,
-                                                  uint64_t first_unit, uint64_t end_unit) {
-  isthmus_flush_units(*map, first_unit, end_unit);
-}
-
 /// Moves the bits of map->changed to `taken`: what a kernel notes meanwhile is in one of the two.
 extern "C" __global__ void isthmus_budgeted_take_changed(const isthmus::budgeted_map* map,
                                                          uint32_t* taken) {
@@ -107,59 +101,4 @@ extern "C" __global__ void isthmus_budgeted_take_changed(const isthmus::budgeted
     taken[i] |= machine.exchange(map->changed + i, 0);
 }
 
-/// Reads positions begin .. end - 1 again, as far as they are held.
-extern "C" __global__ void isthmus_budgeted_refresh(const isthmus::budgeted_map* map,
-                                                    uint64_t begin, uint64_t end) {
-  isthmus_refresh_bytes(*map, begin, end);
-}
-
-/// Finds the first index that no item has.
-///
-/// first_wrong  its position; the caller sets it to `count` before
-extern "C" __global__ void isthmus_budgeted_check(const uint8_t* indices, uint32_t index_bytes,
-                                                  uint64_t count, uint64_t num_items,
-                                                  unsigned long long* first_wrong) {
-  isthmus_check_indices(indices, index_bytes, count, num_items, first_wrong);
-}
-
-/// target[i] = row indices[i] of an array of rows
-///
-/// indices      device, [count] of index_bytes (4 or 8), each of them checked
-/// row_items    of a row; 1: indices are of items
-/// target       device, [count * row_items] of item_bytes (1, 2, 4, 8 or 16)
-extern "C" __global__ void __launch_bounds__(256, 3)
-    isthmus_budgeted_gather(const isthmus::budgeted_map* map, const uint8_t* indices,
-                            uint32_t index_bytes, uint64_t count, uint64_t row_items,
-                            uint8_t* target, uint32_t item_bytes) {
-  ISTHMUS_FOR_ITEMS(item_bytes, isthmus_gather_items(*map, indices, index_bytes, count, row_items,
-                                                     reinterpret_cast<ISTHMUS_ITEM*>(target)))
-}
-
-/// array[indices[i]] = source[i]; arguments like isthmus_budgeted_gather.
-extern "C" __global__ void __launch_bounds__(256, 3)
-    isthmus_budgeted_scatter(const isthmus::budgeted_map* map, const uint8_t* indices,
-                             uint32_t index_bytes, uint64_t count, const uint8_t* source,
-                             uint32_t item_bytes) {
-  ISTHMUS_FOR_ITEMS(item_bytes,
-                    isthmus_scatter_items(*map, indices, index_bytes, count,
-                                          reinterpret_cast<const ISTHMUS_ITEM*>(source)))
-}
-
-/// array[first + i] = source[i]: units that lie within the range aren't fetched.
-extern "C" __global__ void __launch_bounds__(256, 3)
-    isthmus_budgeted_write(const isthmus::budgeted_map* map, uint64_t first, uint64_t count,
-                           const uint8_t* source, uint32_t item_bytes) {
-  ISTHMUS_FOR_ITEMS(item_bytes, isthmus_write_items(*map, first, count,
-                                                    reinterpret_cast<const ISTHMUS_ITEM*>(source)))
-}
-
-/// The sum, the least or the greatest of items first .. first + count - 1, count > 0.
-///
-/// kind         0 float, 1 double, 2 int32, 3 int64: results are doubles, or int64
-/// results      device, [blocks]
-extern "C" __global__ void __launch_bounds__(256, 3)
-    isthmus_budgeted_reduce(const isthmus::budgeted_map* map, uint64_t first, uint64_t count,
-                            uint32_t kind, uint32_t operation, void* results,
-                            uint64_t* num_results) {
-  isthmus_reduce(*map, first, count, kind, operation, results, num_results);
-}
+ISTHMUS_PAGED_OPERATIONS(budgeted, isthmus::budgeted_map)

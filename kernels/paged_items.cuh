@@ -199,3 +199,57 @@ __device__ inline void isthmus_reduce(const Map& map, uint64_t first, uint64_t c
   else
     isthmus_reduce_items<int64_t>(map, first, count, operation, integers, num_results);
 }
+
+/// The kernels that maps of both kinds have: isthmus_paged_* and isthmus_budgeted_*.
+/// cpp/emulator/CMakeLists.txt knows this name and theirs, too.
+///
+/// flush        writes dirty units to the host's memory; no other launch stores to them meanwhile
+/// refresh      reads positions begin .. end - 1 again, as far as they are held; no other launch uses them
+/// check        finds the first index that no item has, whose position is *first_wrong; `count` before
+/// gather       target[i] = row indices[i] of an array of rows; indices: [count] of index_bytes (4 or 8),
+///              each of them checked; row_items: of a row; target: [count * row_items] of item_bytes (1,
+///              2, 4, 8 or 16)
+/// scatter      array[indices[i]] = source[i]
+/// write        array[first + i] = source[i]: units that lie within the range aren't fetched
+/// reduce       the sum, the least or the greatest of items first .. first + count - 1, count > 0; kind: 0
+///              float, 1 double, 2 int32, 3 int64; results: doubles, or int64, [blocks]
+#define ISTHMUS_PAGED_OPERATIONS(stem, Map)                                                       \
+  extern "C" __global__ void isthmus_##stem##_flush(const Map* map, uint64_t first_unit,          \
+                                                    uint64_t end_unit) {                          \
+    isthmus_flush_units(*map, first_unit, end_unit);                                              \
+  }                                                                                               \
+  extern "C" __global__ void isthmus_##stem##_refresh(const Map* map, uint64_t begin,             \
+                                                      uint64_t end) {                             \
+    isthmus_refresh_bytes(*map, begin, end);                                                      \
+  }                                                                                               \
+  extern "C" __global__ void isthmus_##stem##_check(const uint8_t* indices, uint32_t index_bytes, \
+                                                    uint64_t count, uint64_t num_items,           \
+                                                    unsigned long long* first_wrong) {            \
+    isthmus_check_indices(indices, index_bytes, count, num_items, first_wrong);                   \
+  }                                                                                               \
+  extern "C" __global__ void __launch_bounds__(256, 3) isthmus_##stem##_gather(                   \
+      const Map* map, const uint8_t* indices, uint32_t index_bytes, uint64_t count,               \
+      uint64_t row_items, uint8_t* target, uint32_t item_bytes) {                                 \
+    ISTHMUS_FOR_ITEMS(item_bytes,                                                                 \
+                      isthmus_gather_items(*map, indices, index_bytes, count, row_items,          \
+                                           reinterpret_cast<ISTHMUS_ITEM*>(target)))              \
+  }                                                                                               \
+  extern "C" __global__ void __launch_bounds__(256, 3)                                            \
+      isthmus_##stem##_scatter(const Map* map, const uint8_t* indices, uint32_t index_bytes,      \
+                               uint64_t count, const uint8_t* source, uint32_t item_bytes) {      \
+    ISTHMUS_FOR_ITEMS(item_bytes,                                                                 \
+                      isthmus_scatter_items(*map, indices, index_bytes, count,                    \
+                                            reinterpret_cast<const ISTHMUS_ITEM*>(source)))       \
+  }                                                                                               \
+  extern "C" __global__ void __launch_bounds__(256, 3)                                            \
+      isthmus_##stem##_write(const Map* map, uint64_t first, uint64_t count,                      \
+                             const uint8_t* source, uint32_t item_bytes) {                        \
+    ISTHMUS_FOR_ITEMS(                                                                            \
+        item_bytes,                                                                               \
+        isthmus_write_items(*map, first, count, reinterpret_cast<const ISTHMUS_ITEM*>(source)))   \
+  }                                                                                               \
+  extern "C" __global__ void __launch_bounds__(256, 3)                                            \
+      isthmus_##stem##_reduce(const Map* map, uint64_t first, uint64_t count, uint32_t kind,      \
+                              uint32_t operation, void* results, uint64_t* num_results) {         \
+    isthmus_reduce(*map, first, count, kind, operation, results, num_results);                    \
+  }

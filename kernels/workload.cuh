@@ -155,11 +155,11 @@ __device__ inline void isthmus_with_memory(const Map* heap, uint64_t first_addre
 /// shared_bytes of each CTA
 /// alone        launch bounds of *_paged
 /// more         those of *_budgeted; may be empty
-#define ISTHMUS_WORKLOAD_KERNELS(function, Arguments, shared_bytes, alone, more)                 \
-  ISTHMUS_WORKLOAD_KERNEL(function, plain, Arguments, uint8_t, shared_bytes, )                   \
-  ISTHMUS_WORKLOAD_KERNEL(function, paged, Arguments, const isthmus::paged_map, shared_bytes,    \
-                          alone)                                                                 \
-  ISTHMUS_WORKLOAD_KERNEL(function, budgeted, Arguments, const isthmus::budgeted_map,            \
+#define ISTHMUS_WORKLOAD_KERNELS(function, Arguments, shared_bytes, alone, more)              \
+  ISTHMUS_WORKLOAD_KERNEL(function, plain, Arguments, uint8_t, shared_bytes, )                \
+  ISTHMUS_WORKLOAD_KERNEL(function, paged, Arguments, const isthmus::paged_map, shared_bytes, \
+                          alone)                                                              \
+  ISTHMUS_WORKLOAD_KERNEL(function, budgeted, Arguments, const isthmus::budgeted_map,         \
                           shared_bytes, more)
 
 #ifdef ISTHMUS_HOST_KERNELS

@@ -5,18 +5,12 @@ using ull = unsigned long long;
 #ifndef ISTHMUS_BLOCKS
 #define ISTHMUS_BLOCKS 3  // of 256 lanes, for which a multiprocessor has registers
 #endif
-#ifdef ISTHMUS_UNITS
-using paged_map = isthmus::unit_map;
-template <typename T>
-using paged_array = isthmus::unit_array<T>;
-#else
 using paged_map = isthmus::paged_map;
 template <typename T>
 #ifdef ISTHMUS_HELD
 using paged_array = isthmus::held_array<T>;
 #else
 using paged_array = isthmus::paged_array<T>;
-#endif
 #endif
 #define PAGED_KERNEL extern "C" __global__ void __launch_bounds__(256, ISTHMUS_BLOCKS)
 

@@ -28,7 +28,6 @@ from budgets import measure_budgets
 from contestants import optional
 from machine import machine_facts
 from managed import measure_managed
-from policies import measure_policies
 from random_order import measure_random_order
 
 cupy: Any = optional("cupy")
@@ -42,13 +41,7 @@ BUILDS = {
     "": (),
     "for 32 warps": ("-DISTHMUS_BLOCKS=4",),
     "misses inlined, for 32 warps": ("-DISTHMUS_PAGED_INLINE_MISSES", "-DISTHMUS_BLOCKS=4"),
-    "units alone, for 32 warps": ("-DISTHMUS_UNITS", "-DISTHMUS_BLOCKS=4"),
-    "units alone, for 48 warps": ("-DISTHMUS_UNITS", "-DISTHMUS_BLOCKS=6"),
-    "units alone, inlined, for 32 warps": (
-        "-DISTHMUS_UNITS",
-        "-DISTHMUS_PAGED_INLINE_MISSES",
-        "-DISTHMUS_BLOCKS=4",
-    ),
+    "for 48 warps": ("-DISTHMUS_BLOCKS=6",),
 }
 # For what the GPU holds as a whole.
 WARM_BUILDS = BUILDS | {"all held": ("-DISTHMUS_HELD", "-DISTHMUS_BLOCKS=4")}
@@ -58,7 +51,6 @@ PARTS = (
     "builds",
     "warm",
     "streams",
-    "policies",
     "sparse",
     "managed",
     "written_back",
@@ -299,7 +291,6 @@ def main() -> None:
             "builds": partial(builds, bench, host),
             "warm": partial(warm, bench, host, device),
             "streams": partial(streams, bench, host),
-            "policies": partial(measure_policies, bench, cupy, host),
             "sparse": partial(sparse, bench, host, device),
             "managed": partial(measure_managed, bench, cupy),
             "written_back": partial(written_back, bench, host),

@@ -48,7 +48,7 @@ def test_the_tables_are_those_of_the_papers_figures(run: Run) -> None:
     text = as_text(run)
     assert "Programs of Zhang 2019, ms" in text
     assert "Figures 4 and 6 of Zhang 2019 on this machine: time / programmer's copies" in text
-    assert "Figure 5 of Zhang 2019 on this machine: several ranges" in text
+    assert "Figure 5 of Zhang 2019 on this machine: paged by units" in text
     assert "max(C, X) / (C + X)" in text
     assert text.count("geometric mean") >= 2
     assert "EMULATED" in text

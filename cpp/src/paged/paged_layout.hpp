@@ -44,9 +44,9 @@ struct PagedLayout {
                    unsigned array_number) const noexcept;
 
   bool budgeted;
-  std::uint64_t first_byte, end_byte;  ///< as in paged_map
-  unsigned unit_shift;                 ///< of what has a bit of its own
-  unsigned parts_shift;                ///< log2 of how many of these a unit has
+  std::uint64_t first_byte, end_byte;     ///< as in paged_map
+  unsigned unit_shift;                    ///< of what has a bit of its own
+  unsigned parts_shift;                   ///< log2 of how many of these a unit has
   std::uint64_t num_frames;               ///< 0 without a budget
   std::size_t bits_bytes;                 ///< of one map
   std::size_t units_bytes, frames_bytes;  ///< of a word for each unit, or frame

@@ -94,8 +94,8 @@ struct Accesses {
 
 /// The words: maps of all arrays and of budgeted ones, then the clock's numbers.
 inline constexpr std::size_t kValid = 0, kBusy = 1, kDirty = 2, kSettled = 3, kInPlace = 4,
-                             kUsed = 5, kNamed = 6, kAllSettled = 7, kChanged = 9,
-                             kWhole = 10, kFrameOf = 11, kUnitIn = kFrameOf + kNumUnits,
+                             kUsed = 5, kNamed = 6, kAllSettled = 7, kChanged = 9, kWhole = 10,
+                             kFrameOf = 11, kUnitIn = kFrameOf + kNumUnits,
                              kFreeFrames = kUnitIn + kNumUnits, kClock = kFreeFrames + kNumUnits,
                              kNumClock = sizeof(budgeted_clock) / sizeof(paged::number),
                              kNumWords = kClock + kNumClock;
