@@ -60,16 +60,18 @@ ISTHMUS_PAGED_CODE word take_up_to(const Machine& machine, number* counter, numb
 
 /// What a kernel is given of a budgeted array.
 struct budgeted_map : paged_map {
-  static constexpr bool kHasParts = false;  // a frame has one unit
-  unsigned char* frames;                    ///< [num_frames] of a unit each
-  word* frame_of;     ///< [num_units] a valid unit's frame, if it isn't in place
-  word* unit_in;      ///< [num_frames] the unit in a frame, or kNoUnit
-  word* free_frames;  ///< [num_frames] a ring: number i is at i % num_frames
-  word* in_place;     ///< a bit for each unit: its items are in the host's memory
-  word* used;         ///< a bit for each unit: it was used since the clock came by
-  word* named;        ///< a bit for each unit: it will be asked for next, so its frame is kept
-  word* changed;      ///< null, or a bit for each unit: its items in the host's memory were
-                      ///< stored to by kernels, without the host's side
+  // A frame has one unit.
+  static constexpr bool kHasParts = false;
+
+  unsigned char* frames;  ///< [num_frames] of a unit each
+  word* frame_of;         ///< [num_units] a valid unit's frame, if it isn't in place
+  word* unit_in;          ///< [num_frames] the unit in a frame, or kNoUnit
+  word* free_frames;      ///< [num_frames] a ring: number i is at i % num_frames
+  word* in_place;         ///< a bit for each unit: its items are in the host's memory
+  word* used;             ///< a bit for each unit: it was used since the clock came by
+  word* named;            ///< a bit for each unit: it will be asked for next, so its frame is kept
+  word* changed;          ///< null, or a bit for each unit: its items in the host's memory were
+                          ///< stored to by kernels, without the host's side
   budgeted_clock* clock;
   number num_frames;
 

@@ -60,7 +60,7 @@ class PagedArray(BuiltIn):
             `isthmus::budgeted_array`, else `isthmus::paged_array`.
     """
 
-    def __init__(  # noqa: PLR0913 - what an array is made of
+    def __init__(
         self,
         source: "NDArray[Any]",
         unit: str | int = "1KiB",

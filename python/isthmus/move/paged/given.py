@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from typing import SupportsIndex
 
 from isthmus.errors import UsageError
-from isthmus.ground.sizes import parse_size
 
 Ranges = Iterable[tuple[SupportsIndex, SupportsIndex]]
 
