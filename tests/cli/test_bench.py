@@ -64,7 +64,7 @@ def test_every_test_passes_on_the_emulated_device_and_the_tables_say_that_number
 
 
 def test_windows_are_measured_beside_cudas_copies_with_crossovers(invoke: Invoke) -> None:
-    outcome = invoke(*QUICK, "-p", "window", "--format", "json")
+    outcome = invoke(*QUICK, "-t", "window*", "--format", "json")
     assert outcome.code == 0, outcome.err
     run = Run.model_validate_json(outcome.out)
     passed = {(r.test, r.metric, r.cpu_cache) for r in run.results if r.status == Status.PASSED}
@@ -102,7 +102,7 @@ def test_the_life_of_a_window_has_every_step_but_those_its_backend_does_not_take
 
 
 def test_windows_that_are_off_are_waived_with_the_reason_and_fail_nothing(spawn: Invoke) -> None:
-    outcome = spawn(*QUICK, "-p", "window", "--format", "json", ISTHMUS_WINDOW="off")
+    outcome = spawn(*QUICK, "-t", "window*", "--format", "json", ISTHMUS_WINDOW="off")
     assert outcome.code == 0, outcome.err
     run = Run.model_validate_json(outcome.out)
     passed = {(r.test, r.metric) for r in run.results if r.status == Status.PASSED}
@@ -114,7 +114,7 @@ def test_windows_that_are_off_are_waived_with_the_reason_and_fail_nothing(spawn:
 def test_a_window_setting_that_makes_no_sense_is_a_usage_error_before_anything_runs(
     spawn: Invoke,
 ) -> None:
-    outcome = spawn(*QUICK, "-p", "window", ISTHMUS_WINDOW="nonsense")
+    outcome = spawn(*QUICK, "-t", "window*", ISTHMUS_WINDOW="nonsense")
     assert outcome.code == 2
     assert outcome.out == ""
     assert "ISTHMUS_WINDOW is 'nonsense'" in outcome.err
@@ -144,7 +144,7 @@ def test_talk_is_on_stderr_one_line_a_point_and_data_alone_on_stdout(invoke: Inv
 
 
 def test_raw_samples_come_on_request(invoke: Invoke) -> None:
-    for result in json.loads(invoke(*ONE, "--format", "json", "--samples").out)["results"]:
+    for result in json.loads(invoke(*ONE, "--format", "json", "-v").out)["results"]:
         assert len(result["samples"]) == result["n"]
 
 

@@ -58,14 +58,15 @@ def test_small_copies_are_measured_cold_too(invoke: Invoke) -> None:
 
 def test_the_experiments_give_a_value_for_each_run_and_their_ratios(invoke: Invoke) -> None:
     names = [test.name for test in EXPERIMENT_TESTS]
-    outcome = bench(invoke, *named(*names), "--sizes", "4,4KiB", "--runs", "3", "--samples")
+    outcome = bench(invoke, *named(*names), "--sizes", "4,4KiB", "-v")
     assert outcome.code == 0, outcome.err
     results = results_of(outcome)
     assert {(r.test, r.bytes) for r in results} == {(n, s) for n in names for s in (4, 4096)}
-    assert {(result.n, result.status) for result in results} == {(3, Status.PASSED)}
+    assert {result.status for result in results} == {Status.PASSED}
+    assert all(2 <= (result.n or 0) <= 5 for result in results)
     of_round = {r.metric: r for r in results if r.test == "copy_kernel_copy" and r.bytes == 4}
     assert of_round["upload"].copies_per_sample == 1000
-    assert of_round["upload"].axes == {"iterations": 1000, "runs": 3}
+    assert of_round["upload"].axes == {"iterations": 1000}
     assert of_round["download_over_upload"].unit == "1"
     ways = zip(
         of_round["download"].samples or [],
@@ -82,17 +83,11 @@ def test_the_table_of_the_experiments_has_average_least_and_most(invoke: Invoke)
         "--device",
         "emulated",
         *named("kernel_then_copy_cpu_clock"),
-        *("--quick", "--runs", "2", "-i", "3"),
+        *("--quick", "-i", "3"),
     )
     assert outcome.code == 0, outcome.err
     assert "average" in outcome.out
     assert "async / blocking" in outcome.out
-
-
-def test_no_runs_at_all_are_refused(invoke: Invoke) -> None:
-    outcome = bench(invoke, *named("copy_kernel_copy"), "--runs", "0")
-    assert outcome.code == 2
-    assert "--runs" in outcome.err
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_all_gpus_are_measured_alone_under_load_and_together(invoke: Invoke) -> 
 
 
 def test_gpus_read_and_write_each_others_memory(invoke: Invoke) -> None:
-    outcome, results = bench(invoke, "two-gpus", "-p", "device_to_device_memcpy")
+    outcome, results = bench(invoke, "two-gpus", "-t", "device_to_device_memcpy*")
     assert outcome.code == 0, outcome.err
     assert {(r.axes["gpu"], r.axes["peer"]) for r in results} == {("0", "1"), ("1", "0")}
     assert {(r.source, r.target) for r in results} == {("peer", "device"), ("device", "peer")}
@@ -77,8 +77,8 @@ def test_gpus_that_can_not_reach_each_other_waive_what_needs_it(invoke: Invoke) 
         "two-gpus-apart",
         "-t",
         "device_to_device_memcpy_read_ce",
-        "-p",
-        "host_to_all_memcpy",
+        "-t",
+        "host_to_all_memcpy*",
     )
     assert outcome.code == 0, outcome.err
     for result in results:
@@ -137,7 +137,7 @@ def test_a_measurement_that_stopped_on_noise_was_quiet(invoke: Invoke) -> None:
 
 
 def test_one_gpu_and_all_others_are_measured_as_one(invoke: Invoke) -> None:
-    outcome, results = bench(invoke, "two-gpus", "-p", "all_to_one", "-p", "one_to_all")
+    outcome, results = bench(invoke, "two-gpus", "-t", "all_to_one*", "-t", "one_to_all*")
     assert outcome.code == 0, outcome.err
     assert {r.status for r in results} == {Status.PASSED}
     assert {r.clock for r in results} == {"host"}

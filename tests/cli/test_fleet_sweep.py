@@ -69,7 +69,7 @@ def test_the_grid_has_the_bytes_of_one_machine(invoke: Invoke, tmp_path: Path) -
 
     for name in ("here", "there"):
         nearly_finished(tmp_path / name)
-    run_grid(tmp_path / "here", lambda: here(1))
+    run_grid(tmp_path / "here", here)
     outcome = invoke("sim", "sweep", "--grid", "--workers", "1", "-o", str(tmp_path / "there"))
     assert outcome.code == 0, outcome.err
     assert "3 runs in " in outcome.err
@@ -112,7 +112,6 @@ def test_ctrl_c_keeps_the_finished_points_and_shows_no_trace_of_the_workers(
         ("cp --grid -o f", "--grid has runs of its own"),
         ("--grid -o f -p tree", "--grid has runs of its own"),
         ("cp -a seed=1 -o x.parquet --workers 2 --hosts f", "are two places"),
-        ("cp -a seed=1 -o x.parquet --workers 2 -j 2", "--jobs is for this machine's cores"),
         ("cp -a seed=1 -o x.parquet --python p", "--python is for --hosts"),
         ("cp -a seed=1 -o x.parquet --scheduler tcp://10.0.0.1:1", "isn't encrypted"),
         ("cp -a seed=1 -o x.parquet --hosts nothing", "can't read nothing"),
@@ -173,3 +172,9 @@ def test_hosts_are_reached_by_ssh_and_one_that_is_not_is_named(
     assert "not used: bad: " in done.err
     assert re.search(r"^simulating on 1 worker, \d+ points? at a time$", done.err, re.MULTILINE)
     assert "2 of 2 points in " in done.err
+
+
+def test_the_command_that_it_was_names_the_one_that_it_is(invoke: Invoke) -> None:
+    outcome = invoke("fleet", "sweep")
+    assert outcome.code == 2
+    assert "hint: points of a sweep run on many machines: isthmus sim sweep --sched" in outcome.err

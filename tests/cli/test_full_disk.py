@@ -21,9 +21,9 @@ COMMANDS = {
     "profile": ("profile", *_EMULATED, "--quick", "-o", "out/profile.json"),
     "run": ("sim", "run", "cp", "-p", "ranges", "-o", "out/run.csv", "--timeline", "out/t.json"),
     "record": ("sim", "trace", "record", "cp", "-o", "out/cp.arrow"),
-    "sweep": ("sim", "sweep", "cp", "-a", "seed=0,1", "-j", "1", "-o", "out/s.parquet"),
+    "sweep": ("sim", "sweep", "cp", "-a", "seed=0,1", "-o", "out/s.parquet"),
     "reproduce": (
-        *("reproduce", "partial-page-migration", "-j", "1"),
+        *("reproduce", "partial-page-migration"),
         *("-o", "out/evaluation"),
     ),
 }

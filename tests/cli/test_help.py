@@ -69,7 +69,7 @@ def test_the_list_of_tests_is_as_reviewed(invoke: Invoke, golden: Golden, wanted
 
 
 def test_the_list_can_be_narrowed(invoke: Invoke) -> None:
-    outcome = invoke("bench", "-l", "-p", "device_to_host_memcpy_pag", "--format", "csv")
+    outcome = invoke("bench", "-l", "-t", "device_to_host_memcpy_pag*", "--format", "csv")
     assert [line.split(",")[1] for line in outcome.out.splitlines()] == [
         "test",
         "device_to_host_memcpy_pageable",

@@ -102,7 +102,7 @@ def test_several_runs_are_shown_side_by_side(
     assert "curves are named by their runs: aa, bb" in outcome.err
     text = (in_a_folder / "report-aa-bb.html").read_text("utf-8")
     assert "pinned, aa; pinned, bb" in text
-    assert "What changed" not in text
+    assert "What changed since aa" in text
 
 
 def test_a_run_that_is_given_twice_has_the_same_names_in_the_message_and_on_the_page(
@@ -116,7 +116,7 @@ def test_a_run_that_is_given_twice_has_the_same_names_in_the_message_and_on_the_
 
 def test_compare_says_what_changed(invoke: Invoke, in_a_folder: Path, tmp_path: Path) -> None:
     pair = (written(tmp_path, "aa"), written(tmp_path, "bb"))
-    assert invoke("report", "--compare", *pair, "--format", "md").code == 0
+    assert invoke("report", *pair, "--format", "md").code == 0
     text = (in_a_folder / "report-aa-bb.md").read_text("utf-8")
     assert "## What changed since aa" in text
     assert "bb: same; " in text
@@ -188,20 +188,18 @@ def test_what_is_no_run_of_this_schema_is_refused(
     refused(invoke, in_a_folder, error, hint, str(tmp_path))
 
 
-@pytest.mark.parametrize("option", [(), ("--compare",)], ids=["beside", "compared"])
 def test_an_emulated_run_is_never_beside_a_real_one(
-    invoke: Invoke, in_a_folder: Path, tmp_path: Path, option: tuple[str, ...]
+    invoke: Invoke, in_a_folder: Path, tmp_path: Path
 ) -> None:
     pair = (written(tmp_path, "aa"), written(tmp_path, "bb", emulated=True))
     error, hint = "run aa is of a real device, and the other is emulated", "of the same kind"
-    refused(invoke, in_a_folder, error, hint, *option, *pair)
+    refused(invoke, in_a_folder, error, hint, *pair)
     refused(invoke, in_a_folder, error, hint, str(tmp_path))
 
 
 @pytest.mark.parametrize(
     ("arguments", "error", "hint"),
     [
-        ("--compare last", "--compare needs two runs", "--compare BEFORE AFTER"),
         ("", "there is no run 'last'", "isthmus runs list"),
         ("nosuch", "there is no run 'nosuch'", "isthmus runs list"),
         (".", ". has no runs", "isthmus bench --output"),

@@ -42,27 +42,23 @@ def test_without_a_name_it_lists_the_experiments(invoke: Invoke) -> None:
     ("arguments", "error", "hint"),
     [
         ("gdrcpy", "no experiment is named 'gdrcpy'", "did you mean gdrcopy?"),
-        ("xyz", "no experiment is named 'xyz'", ", ".join(NAMES)),
+        ("xyz", "no experiment is named 'xyz'", "all, partial-page-migration, pinned"),
         ("gdrcopy --from /no/such.json", "there is no run", "isthmus runs list"),
         ("gdrcopy --from last --quick", "--quick is for measuring", "leave one"),
         ("gdrcopy --from last --sizes 4", "--sizes is for measuring", "leave one"),
-        ("gdrcopy --from last --all-sizes", "--all-sizes is for measuring", "leave one"),
-        ("gdrcopy --quick --all-sizes", "--quick and --all-sizes", "leave one"),
+        ("gdrcopy --from last --sizes all", "--sizes is for measuring", "leave one"),
+        ("gdrcopy --quick --sizes all", "--quick and --sizes all", "leave one"),
         ("gdrcopy --sizes 0", "size '0'", "smallest size is 1"),
-        ("gdrcopy --budget 0", "--budget 0", "--budget 60"),
         ("gdrcopy -o /no/such/folder/x.md", "there is no folder", "mkdir -p"),
         ("gdrcopy --format xml", "'xml' is not one of", "isthmus reproduce --help"),
-        ("--quick", "--quick is for an experiment", "isthmus reproduce --all"),
-        ("gdrcopy --grid", "--grid is not for gdrcopy", "it is for partial-page-migration"),
-        ("gdrcopy -j 2", "--jobs is not for gdrcopy", "it is for partial-page-migration"),
-        ("--all --sizes 4", "--sizes is not for --all", "it is for pinned-vs-pageable"),
-        ("partial-page-migration --quick", "--quick is not for partial", "it is for --all"),
+        ("--quick", "--quick is for an experiment", "isthmus reproduce all"),
+        ("gdrcopy --seeds 2", "--seeds is not for gdrcopy", "it is for partial-page-migration"),
+        ("all --sizes 4", "--sizes is not for all", "it is for pinned-vs-pageable"),
+        ("partial-page-migration --quick", "--quick is not for partial", "it is for all"),
         ("partial-page-migration --no-pictures", "no such option", "--plots FOLDER says where"),
         ("gdrcopy --plot x", "Possible options: --plots", "isthmus reproduce --help"),
         ("partial-page-migration --format md", "--format md is not for", "text, json or csv"),
-        ("--all gdrcopy", "--all and gdrcopy", "leave one"),
-        ("--all -o report.html", "the report of --all is Markdown", "report.md"),
-        ("partial-page-migration --grid", "--grid needs a place", "-o FOLDER"),
+        ("all -o report.html", "the report of all is Markdown", "report.md"),
     ],
 )
 def test_bad_usage_is_one_line_a_hint_and_exit_code_2(
@@ -95,7 +91,7 @@ def test_a_run_without_the_experiment_s_tests_is_refused_with_their_names(
     assert outcome.code == 2
     assert "has no test of d2h-overhead" in outcome.err
     assert "copy_kernel_copy" in outcome.err
-    every = invoke("reproduce", "--all", "--from", str(path))
+    every = invoke("reproduce", "all", "--from", str(path))
     assert (every.code, every.out) == (2, "")
     assert "has no test of any experiment" in every.err
 
@@ -127,7 +123,7 @@ def test_an_experiment_is_measured_kept_and_marked_as_emulated(
 def test_a_quick_measurement_finds_ours_for_every_table_or_says_why_not(
     invoke: Invoke, name: str
 ) -> None:
-    outcome = invoke("reproduce", name, "--quick", "--no-save", *EMULATED, "--format", "json")
+    outcome = invoke("reproduce", name, "--quick", *EMULATED, "--format", "json")
     assert outcome.code == 0, outcome.err
     [one] = json.loads(outcome.out)["experiments"]
     tables = {figure["table"] for figure in one["figures"]}
@@ -140,7 +136,7 @@ def test_a_quick_measurement_finds_ours_for_every_table_or_says_why_not(
 
 def test_sizes_can_be_chosen(invoke: Invoke) -> None:
     outcome = invoke(
-        *("reproduce", "gdrcopy", "--no-save", *EMULATED, "--budget", "3"),
+        *("reproduce", "gdrcopy", *EMULATED),
         *("--sizes", "4KiB", "--format", "csv"),
     )
     rows = list(csv.DictReader(outcome.out.splitlines()))
@@ -152,7 +148,7 @@ def test_sizes_can_be_chosen(invoke: Invoke) -> None:
 
 def test_sizes_that_theirs_lack_are_shown_as_ours_alone(invoke: Invoke) -> None:
     outcome = invoke(
-        *("reproduce", "d2h-overhead", "--no-save", *EMULATED, "--sizes", "4,8"),
+        *("reproduce", "d2h-overhead", *EMULATED, "--sizes", "4,8"),
         *("--format", "csv"),
     )
     rows = list(csv.DictReader(outcome.out.splitlines()))
@@ -171,7 +167,7 @@ def test_all_of_their_sizes_can_be_measured(
     monkeypatch.setattr("isthmus.cli.reproduce.one.read_publication", lambda _name: published)
     monkeypatch.setitem(BY_NAME["pinned-vs-pageable"].__dict__, "sizes", ())
     outcome = invoke(
-        *("reproduce", "pinned-vs-pageable", "--all-sizes", "--no-save", *EMULATED),
+        *("reproduce", "pinned-vs-pageable", "--sizes", "all", *EMULATED),
         *("--format", "json"),
     )
     [one] = json.loads(outcome.out)["experiments"]
@@ -204,7 +200,7 @@ def test_theirs_and_ours_are_drawn(invoke: Invoke, tmp_path: Path) -> None:
 
 def test_one_report_has_every_experiment_of_a_run(invoke: Invoke, tmp_path: Path) -> None:
     path = tmp_path / "report.md"
-    outcome = invoke("reproduce", "--all", "--from", RECORDED, "-o", str(path))
+    outcome = invoke("reproduce", "all", "--from", RECORDED, "-o", str(path))
     assert outcome.code == 0
     text = path.read_text(encoding="utf-8")
     chapters = [line for line in text.splitlines() if line.startswith("## ")]
@@ -230,7 +226,7 @@ def test_everything_is_measured_and_then_simulated(
     monkeypatch.setattr("isthmus.cli.reproduce.all.EXPERIMENTS", only)
     monkeypatch.setattr("isthmus.sim.paper.studies.PROGRAMS", ("cp",))
     path = tmp_path / "report.md"
-    outcome = invoke("reproduce", "--all", *EMULATED, "-o", str(path))
+    outcome = invoke("reproduce", "all", *EMULATED, "-o", str(path))
     assert outcome.code == 0, outcome.err
     assert outcome.err.splitlines()[0] == (
         "1 experiment: at most 20 s, then partial-page-migration (simulated)"
@@ -247,14 +243,14 @@ def test_a_quick_report_leaves_the_simulations_out(
     only = (BY_NAME["d2h-overhead"],)
     monkeypatch.setattr("isthmus.cli.reproduce.all.EXPERIMENTS", only)
     path = tmp_path / "report.md"
-    outcome = invoke("reproduce", "--all", "--quick", "--no-save", *EMULATED, "-o", str(path))
+    outcome = invoke("reproduce", "all", "--quick", *EMULATED, "-o", str(path))
     assert outcome.code == 0, outcome.err
     assert "partial-page-migration" not in outcome.err + path.read_text(encoding="utf-8")
 
 
 def test_a_failing_measurement_exits_with_1_and_the_others_stand(spawn: Invoke) -> None:
     outcome = spawn(
-        *("reproduce", "caffe-break-even", "--quick", "--no-save", "--sizes", "4,1MiB"),
+        *("reproduce", "caffe-break-even", "--quick", "--sizes", "4,1MiB"),
         *("--device", "emulated:vanishing"),
     )
     assert outcome.code == 1, outcome.err

@@ -112,7 +112,6 @@ def test_pruning_removes_what_no_option_keeps_and_first_says_what(
     assert "would be removed: 2 runs" in invoke("runs", "prune", "--keep", "1", "--dry-run").err
     assert saved_runs() == before
     assert invoke("runs", "prune", "--older-than", "1").err == "removed: 0 runs\n"
-    assert invoke("runs", "prune", "--unfinished").err == "removed: 0 runs\n"
     assert saved_runs() == before
     assert invoke("runs", "prune", "--keep", "1").code == 0
     assert saved_runs() == before[-1:]
@@ -156,7 +155,7 @@ def test_a_killed_run_keeps_what_was_finished_and_is_listed_as_unfinished(
     assert [result["bytes"] for result in document["results"]][:2] == [4, 65536]
     assert all(result["status"] == "passed" for result in document["results"])
     assert "INTERRUPTED" in invoke("runs", "show", name).out
-    assert invoke("runs", "prune", "--unfinished").code == 0
+    assert invoke("runs", "rm", name).code == 0
     assert not killed_run.exists()
 
 

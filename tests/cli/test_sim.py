@@ -110,7 +110,6 @@ def refused(outcome: Outcome, error: str, hint: str) -> None:
         ("run cp --set partitions.memory=1MiB", "partitions.memory=1 MiB is less", "2 MiB"),
         ("run cp --seed x", "'--seed'", "isthmus sim run --help"),
         ("run cp --timeline t.json", "a timeline is of one policy", "-p ranges"),
-        ("run cp --link-from-profile /no/such", "profile unavailable", "isthmus profile"),
         ("sweep cp -o x.parquet -a policy.unit=4MiB", "policy.unit=4MiB: ", "policy.unit=2 MiB"),
         ("sweep cp -o x.parquet -a unit=1", "no setting 'unit'", "unit"),
         ("sweep -o x.parquet -a seed=1", "no workload", "--axis workload="),
@@ -196,7 +195,7 @@ def test_ctrl_c_in_a_sweep_keeps_the_finished_points_and_goes_on(tmp_path: Path)
     path = tmp_path / "s.parquet"
     command = [*PROGRAM, "sim", "sweep", "-a", "workload=mum-140k", "-a", "seed=0..9"]
     with subprocess.Popen(
-        [*command, "-j", "1", "-o", str(path)],
+        [*command, "-o", str(path)],
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | NO_GPU,
@@ -316,16 +315,6 @@ def test_a_program_for_which_nothing_crosses_is_told(invoke: Invoke) -> None:
     resident = ("--set", "options.initially=on_gpu")
     assert told in invoke("sim", "run", "cp", "-p", "ranges", *resident).err
     assert "no byte crossed" not in invoke("sim", "run", "cp", "-p", "ranges", "-p", "ideal").err
-
-
-def test_a_link_can_be_a_measured_one(invoke: Invoke, tmp_path: Path) -> None:
-    from fakes.profiles import profile
-    from isthmus.decide.profile.store import save_profile
-
-    path = save_profile(profile(), tmp_path / "p.json")
-    outcome = invoke("sim", "run", "cp", "--link-from-profile", str(path))
-    assert outcome.code in {0, 2}
-    assert "pinned" in outcome.err or "measured here" in outcome.err
 
 
 def test_a_simulation_without_numpy_names_what_installs_it() -> None:

@@ -1,6 +1,8 @@
 """`isthmus sim calibrate` and `isthmus sim validate`, with a run of an H100."""
 
 import json
+import re
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -117,12 +119,15 @@ def test_reads_at_random_have_lines_of_their_own(invoke: Invoke, tmp_path: Path)
     assert at_random[1]["measured_s"] == pytest.approx((16 << 20) / 7.04e9, rel=0.01)
 
 
-def test_the_guess_of_other_machines_is_shown_to_be_one(invoke: Invoke, short_run: Path) -> None:
-    shown = invoke(
-        *("sim", "validate", str(short_run), "-m", "h100-pcie5", "--format", "csv"),
-        *("--set", "faults.latency=20us", "--set", "faults.first=0"),
-        *("--set", "faults.block=0", "--set", "faults.page=0"),
-    )
+def test_the_guess_of_other_machines_is_shown_to_be_one(
+    invoke: Invoke, short_run: Path, tmp_path: Path
+) -> None:
+    text = files("isthmus.sim").joinpath("machines/h100-pcie5.toml").read_text("utf-8")
+    for name, value in {"latency": '"20us"', "first": "0", "block": "0", "page": "0"}.items():
+        text = re.sub(rf"(?ms)(^\[faults\].*?^{name} = )[^\n]*", rf"\g<1>{value}", text, count=1)
+    (tmp_path / "guess.toml").write_text(text, "utf-8")
+    machine = str(tmp_path / "guess.toml")
+    shown = invoke("sim", "validate", str(short_run), "-m", machine, "--format", "csv")
     assert shown.code == 0, shown.err
     rows = [line.split(",") for line in shown.out.splitlines()[1:]]
     assert all(float(row[-1]) < -0.8 for row in rows if row[0] == "read on demand")
@@ -135,8 +140,6 @@ def test_the_guess_of_other_machines_is_shown_to_be_one(invoke: Invoke, short_ru
         (("calibrate", "{run}", "-m", "h100-pcie6"), "h100-pcie5"),
         (("calibrate", "{run}", "-m", "h100-pcie5", "-o", "machine.json"), "ends in .toml"),
         (("validate", "{folder}/nothing.json", "-m", "h100-pcie5"), "there is no run"),
-        (("validate", "{run}", "-m", "h100-pcie5", "--set", "workload.nodes=65536"), "only the"),
-        (("calibrate", "{run}", "-m", "h100-pcie5", "--set", "policy.page=64KiB"), "only the"),
         (("validate", "{emulated}", "-m", "h100-pcie5"), "emulated device"),
         (("validate", "{empty}", "-m", "h100-pcie5"), "bench --managed"),
     ],

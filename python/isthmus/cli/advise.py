@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 from isthmus.cli.completing import complete_machines
 from isthmus.cli.failure import ExitCode
 from isthmus.cli.options import DeviceOption, PlotsOption
-from isthmus.cli.state import DebugOption, state_of
+from isthmus.cli.state import state_of
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
 from isthmus.errors import UsageError
@@ -104,7 +104,6 @@ def copy(
     device: DeviceOption = None,
     plots: PlotsOption = None,
     output_format: _FormatOption = PlainFormat.TEXT,
-    debug: DebugOption = False,
 ) -> None:
     """
     Rank the ways to give a buffer to a GPU.
@@ -116,7 +115,6 @@ def copy(
 
     Exit codes: 0 ok, 1 error, 2 usage, 4 no device.
     """
-    del debug  # its callback has stored it
     from isthmus.cli.output import check_plots
     from isthmus.decide.advice.question import (
         Question,
@@ -176,7 +174,6 @@ def offload(
     machine: _MachineOption = None,
     device: DeviceOption = None,
     output_format: _FormatOption = PlainFormat.TEXT,
-    debug: DebugOption = False,
 ) -> None:
     """
     Say whether a computation should go to the GPU.
@@ -186,7 +183,6 @@ def offload(
 
     Exit codes: 0 ok, 1 error, 2 usage, 4 no device.
     """
-    del debug  # its callback has stored it
     from isthmus.decide.advice.as_data import offload_data
     from isthmus.decide.advice.offload import Computation, offload_advice
     from isthmus.ground.json_text import json_text

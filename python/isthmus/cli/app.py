@@ -20,10 +20,12 @@ from isthmus.cli.report.command import report
 from isthmus.cli.reproduce.command import Reproduce, reproduce
 from isthmus.cli.runs import runs
 from isthmus.cli.sim.command import sim
-from isthmus.cli.state import DebugOption, State
+from isthmus.cli.state import State
 from isthmus.cli.stderr import say
 from isthmus.cli.stdout import print_data
 from isthmus.ground.version import __version__
+
+_DEBUG = "--debug"
 
 app = typer.Typer(
     name="isthmus",
@@ -64,10 +66,13 @@ def program(
             "--version", callback=_print_version, is_eager=True, help="Print the version."
         ),
     ] = False,
-    debug: DebugOption = False,
+    debug: Annotated[
+        bool,
+        typer.Option(_DEBUG, help="Show the traceback of a failure; for every command."),
+    ] = False,
 ) -> None:
     """Move data between CPU and GPU as fast as the link allows, and see why."""
-    del version, debug  # their callbacks have handled them
+    del version, debug  # a callback has handled one, main() the other
     if context.invoked_subcommand is None:
         print_data(f"{context.get_help()}\n")
 
@@ -78,10 +83,15 @@ _command = functools.cache(lambda: typer.main.get_command(app))
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program."""
-    state = State(arguments=tuple(sys.argv[1:] if arguments is None else arguments))
+    typed = tuple(sys.argv[1:] if arguments is None else arguments)
+    # It may stand anywhere, also behind a command that has failed.
+    state = State(arguments=typed, debug=_DEBUG in typed)
     try:
         code = _command().main(
-            args=list(state.arguments), prog_name="isthmus", standalone_mode=False, obj=state
+            args=[word for word in typed if word != _DEBUG],
+            prog_name="isthmus",
+            standalone_mode=False,
+            obj=state,
         )
     except Stopped:
         return ExitCode.INTERRUPTED

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from isthmus.cli.failure import ExitCode
-from isthmus.cli.state import DebugOption
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
 
@@ -32,7 +31,6 @@ def doctor(
     output_format: Annotated[
         DoctorFormat, typer.Option("--format", help="The output's format.")
     ] = DoctorFormat.TEXT,
-    debug: DebugOption = False,
 ) -> None:
     """
     Check driver, GPUs, links and host, and say what to do.
@@ -42,7 +40,6 @@ def doctor(
 
     Exit codes: 0 no problem, 1 a problem, 2 usage, 4 no device.
     """
-    del debug  # its callback has stored it
     from isthmus import _native
     from isthmus.decide.profile.store import age_text, load_profile
     from isthmus.measure.bench.choice import choose_device

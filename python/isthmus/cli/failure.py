@@ -85,6 +85,8 @@ def _hint(error: BaseException) -> str:
         context = getattr(error, "ctx", None)
         if getattr(error, "option_name", None) in {"--pictures", "--no-pictures"}:
             return "pictures are drawn if --plots FOLDER says where"
+        if context and context.command_path == "isthmus fleet" and "'sweep'" in str(error):
+            return "points of a sweep run on many machines: isthmus sim sweep --scheduler ADDRESS"
         return f"see `{context.command_path if context else 'isthmus'} --help`"
     if isinstance(error, Error):
         return error.hint

@@ -29,16 +29,6 @@ TestsOption = Annotated[
         "separated by commas. May be repeated. With a suite: those of the suite.",
     ),
 ]
-PrefixesOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-p",
-        "--prefix",
-        "--testcasePrefixes",
-        metavar="PREFIX",
-        help="Run the tests whose names begin with this. Commas and suites as for -t.",
-    ),
-]
 SizesOption = Annotated[
     str | None,
     typer.Option(
@@ -111,7 +101,6 @@ PlotsOption = Annotated[
 NoSaveOption = Annotated[
     bool, typer.Option("--no-save", help="Don't keep this run among your runs.")
 ]
-SamplesOption = Annotated[bool, typer.Option("--samples", help="Keep the raw samples in the JSON.")]
 ListOption = Annotated[
     bool, typer.Option("-l", "--list", help="List the tests instead of running them.")
 ]

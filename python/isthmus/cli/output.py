@@ -65,7 +65,6 @@ def print_report(run: Run, layout: TableLayout) -> None:
         as_renderable(
             run,
             width=width,
-            use_mean=layout.use_mean,
             verbose=layout.verbose,
             pictures=draws_characters(sys.stdout),
         ),

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.cli.bench.options import MeanOption, RunFormatOption, VerboseOption
+from isthmus.cli.bench.options import RunFormatOption, VerboseOption
 from isthmus.cli.command_group import command_group
 from isthmus.cli.completing import complete_runs
 from isthmus.cli.failure import ExitCode
-from isthmus.cli.state import DebugOption, state_of
+from isthmus.cli.state import state_of
 from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
@@ -58,23 +58,19 @@ _OlderOption = Annotated[
         help="Keep the runs of the last DAYS days.",
     ),
 ]
-_UnfinishedOption = Annotated[
-    bool, typer.Option("--unfinished", help="Keep every run that was finished.")
-]
 _DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Say what would be removed, and remove nothing.")
 ]
 
 
 @runs.command("list")
-def list_runs(*, output_format: _FormatOption = Format.TEXT, debug: DebugOption = False) -> None:
+def list_runs(*, output_format: _FormatOption = Format.TEXT) -> None:
     """
     List the stored runs, the latest last.
 
     A run is complete, interrupted (by Ctrl-C, or one of its processes failed), running, unfinished
     (its process was killed; what was finished is kept), or damaged.
     """
-    del debug  # its callback has stored it
     from isthmus.measure.run.store import runs_folder
     from isthmus.measure.run.stored import stored_runs
     from isthmus.show.answers.stored_runs import stored_runs_text
@@ -91,30 +87,26 @@ def show(
     run: _RunArgument,
     *,
     output_format: RunFormatOption = RunFormat.TEXT,
-    use_mean: MeanOption = False,
     verbose: VerboseOption = False,
-    debug: DebugOption = False,
 ) -> None:
     """Print a stored run as `isthmus bench` does. Of an unfinished one, what was finished."""
-    del debug  # its callback has stored it
     from isthmus.cli import output
     from isthmus.measure.run.reading import read_run
 
-    layout = TableLayout(wanted=output_format, use_mean=use_mean, verbose=verbose)
+    layout = TableLayout(wanted=output_format, verbose=verbose)
     raise typer.Exit(output.show(read_run(run), layout, debug=state_of(context).debug))
 
 
 @runs.command()
-def expect(run: _RunArgument, *, debug: DebugOption = False) -> None:
+def expect(run: _RunArgument) -> None:
     """
     Print what a run reached, as expected values.
 
-    They are TOML, for `isthmus fleet check --expect FILE` and `isthmus bench --expect-file FILE`.
+    They are TOML, for `isthmus fleet check --expect FILE` and `isthmus bench --expect FILE`.
 
     The run should be a whole one of a machine that is known to be well. A value has a test, a range
     of sizes, what is typical, and by which part of it a healthy machine may be off: edit it freely.
     """
-    del debug  # its callback has stored it
     from isthmus.measure.expected.writing import doubts_of, expectations_of, values_text
     from isthmus.measure.run.reading import read_run
 
@@ -126,9 +118,8 @@ def expect(run: _RunArgument, *, debug: DebugOption = False) -> None:
 
 
 @runs.command()
-def rm(ids: _IdsArgument, *, debug: DebugOption = False) -> None:
+def rm(ids: _IdsArgument) -> None:
     """Remove stored runs. A run that is being measured is not removed."""
-    del debug  # its callback has stored it
     from isthmus.measure.run.reading import find_stored
     from isthmus.measure.run.stored import stored_run
 
@@ -141,28 +132,24 @@ def prune(
     *,
     keep: _KeepOption = None,
     older_than: _OlderOption = None,
-    unfinished: _UnfinishedOption = False,
     dry_run: _DryRunOption = False,
-    debug: DebugOption = False,
 ) -> None:
     """
     Remove stored runs that no given option keeps.
 
     A run that is being measured is never removed.
     """
-    del debug  # its callback has stored it
     from isthmus.measure.run.stored import expendable, stored_runs
 
-    if keep is None and older_than is None and not unfinished:
+    if keep is None and older_than is None:
         raise UsageError(
             "prune needs to know which runs to keep",
-            hint="--keep 20, --older-than 30 or --unfinished; --dry-run removes nothing",
+            hint="--keep 20 or --older-than 30; --dry-run removes nothing",
         )
     going = expendable(
         stored_runs(),
         keep=keep,
         older_than=None if older_than is None else timedelta(days=older_than),
-        unfinished=unfinished,
     )
     if not dry_run:
         _remove(going)
@@ -186,7 +173,6 @@ def query(
         ),
     ] = None,
     output_format: _FormatOption = Format.TEXT,
-    debug: DebugOption = False,
 ) -> None:
     """
     Answer a question in SQL about many runs.
@@ -198,7 +184,6 @@ def query(
 
     Example: isthmus runs query "SELECT node, width, generation FROM links WHERE width < 16"
     """
-    del debug  # its callback has stored it
     from isthmus.measure.query.asking import ask, check_queries
     from isthmus.measure.query.store import find_runs
     from isthmus.measure.run.folder import files_of

@@ -1,7 +1,6 @@
 """State that every command shares: the command line as typed, and whether to show tracebacks."""
 
 from dataclasses import dataclass
-from typing import Annotated
 
 import typer
 
@@ -20,15 +19,3 @@ def state_of(context: typer.Context) -> State:
     if not isinstance(root.obj, State):
         root.obj = State()
     return root.obj
-
-
-def _note_debug(context: typer.Context, value: bool) -> bool:
-    if value:
-        state_of(context).debug = True
-    return value
-
-
-DebugOption = Annotated[
-    bool,
-    typer.Option("--debug", callback=_note_debug, help="Show the traceback of a failure."),
-]

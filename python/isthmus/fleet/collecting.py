@@ -67,12 +67,10 @@ class Wish:
 
     Attributes:
         task: What is measured; its devices are those that were named, or none for all GPUs.
-        stagger_s: How long after its predecessor each node begins.
     """
 
     task: Task
     repeats: int
-    stagger_s: float = 0.0
 
 
 @dataclass(kw_only=True)
@@ -128,8 +126,7 @@ class Collector:
         self._attempt(node, None, 1, Outcome.WORKER_LOST, reason)
 
     def _ask(self, node: str, function: str, task: Task | None, seconds: float) -> None:
-        delay_s = task.delay_s if task else 0.0
-        deadline = self.clock() + delay_s + seconds + GRACE_S
+        deadline = self.clock() + seconds + GRACE_S
         text = task.model_dump_json() if task else ""
         question = self.nodes.ask(node, function, text)
         self._asked[question] = _Asked(node=node, task=task, deadline=deadline, asked_at=self.now())
@@ -151,26 +148,23 @@ class Collector:
         if not devices:
             self._attempt(node, None, 1, Outcome.NO_DEVICE, _NO_GPU)
             return
-        self._waiting[node].extend(self._tasks(node, devices))
+        self._waiting[node].extend(self._tasks(devices))
         self._next(node)
 
-    def _tasks(self, node: str, devices: list[str]) -> list[Task]:
+    def _tasks(self, devices: list[str]) -> list[Task]:
         wished = self.wish.task
         groups = [[device] for device in devices]
         if wished.at_once and len(devices) > 1:
             groups.append(devices)
-        # Only the first waits: the others come after it.
-        delay_s = self.wish.stagger_s * list(self._waiting).index(node)
         return [
             wished.model_copy(
                 update={
                     "devices": group,
                     "number": number,
-                    "delay_s": delay_s if (number, index) == (1, 0) else 0.0,
                 }
             )
             for number in range(1, self.wish.repeats + 1)
-            for index, group in enumerate(groups)
+            for group in groups
         ]
 
     def _diagnosis(self, node: str, text: str) -> Diagnosis | None:

@@ -30,8 +30,6 @@ class Task(Record):
     """Which of the node's repeats."""
     timeout_s: PositiveFloat
     """Of each GPU's measurement."""
-    delay_s: Annotated[float, Field(ge=0)] = 0.0
-    """How long the node waits before it begins."""
 
 
 class Answer(Record):

@@ -55,8 +55,6 @@ def measure(text: str) -> str:
     `Answers` as JSON; raises ValidationError, and nothing was run, if it is no task.
     """
     task = Task.model_validate_json(text)
-    if task.delay_s:
-        threading.Event().wait(task.delay_s)
     answers: dict[str, Answer] = {}
 
     def one(device: str) -> None:

@@ -7,7 +7,7 @@ from isthmus.show.page import Page, Table
 
 _BEGINNING = """# The experiments, reproduced
 
-Published figures beside ours, experiment by experiment, by `isthmus reproduce --all`. A ratio is
+Published figures beside ours, experiment by experiment, by `isthmus reproduce all`. A ratio is
 ours over theirs; the two were measured on different machines.
 """
 

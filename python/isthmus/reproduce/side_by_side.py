@@ -148,7 +148,7 @@ def _foot(one: Reproduced) -> Iterable[str]:
     yield from (f"note: {note}" for note in one.publication.source.notes)
     if num_found < num_all:
         sizes_left_out = any(pair.why_not == NOT_THIS_SIZE for pair in theirs)
-        more = "`--all-sizes` measures all of theirs, and " if sizes_left_out else ""
+        more = "`--sizes all` measures all of theirs, and " if sizes_left_out else ""
         yield (
             f"{num_found} of their {counted(num_all, 'figure')} stand beside ours; "
             f"{more}`--format json` has all"

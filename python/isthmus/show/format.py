@@ -53,7 +53,6 @@ class TableLayout:
     """How a run is written."""
 
     wanted: RunFormat = RunFormat.TEXT
-    use_mean: bool = False
     verbose: bool = False
     as_json: bool = False
 
@@ -71,9 +70,7 @@ def layout_of_file(path: Path, otherwise: TableLayout) -> TableLayout:
     known = _SUFFIXES.get(path.suffix.lower())
     if known is None:
         return otherwise
-    return TableLayout(
-        wanted=RunFormat(known.value), use_mean=otherwise.use_mean, verbose=otherwise.verbose
-    )
+    return TableLayout(wanted=RunFormat(known.value), verbose=otherwise.verbose)
 
 
 def page_format_of_file(path: Path, otherwise: PageFormat) -> PageFormat:

@@ -14,10 +14,6 @@ from isthmus.decide.profile.store import age_text, profile_text
 from isthmus.errors import UsageError
 from isthmus.measure.run.record import first_fault
 from isthmus.show.answers.profile import profile_as_text
-from isthmus.sim.machine_files import load_machine
-from isthmus.sim.measured_link import link_source, with_measured_link
-from isthmus.sim.policy import default_policy
-from isthmus.sim.settings import Setup
 
 _NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -35,10 +31,6 @@ def _identity() -> _native.ProfileIdentity:
 
 
 @cache
-def _setup() -> Setup:
-    return Setup(machine=load_machine("paper-gtx480"), policy=default_policy("ranges"))
-
-
 def check(data: bytes) -> None:
     """
     See that a text is refused in a line, or is a profile that can be shown and made a link of.
@@ -57,11 +49,6 @@ def check(data: bytes) -> None:
         return
     require(Profile.model_validate_json(profile_text(found)) == found, "read again as another")
     profile_as_text(found, age_text(found, _NOW))
-    link_source(_setup().machine, found)
-    try:
-        with_measured_link(_setup(), found)
-    except UsageError as error:
-        require_readable(error)
 
 
 def _plan_with(text: bytes) -> None:

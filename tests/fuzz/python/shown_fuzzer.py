@@ -106,7 +106,7 @@ def _show(run: Run) -> None:
     for wanted in RunFormat:
         for other in (False, True):
             try:
-                render_as(run, TableLayout(wanted=wanted, use_mean=other, verbose=other))
+                render_as(run, TableLayout(wanted=wanted, verbose=other))
             except UsageError as error:
                 # A run may have nothing for GDRCopy's tables.
                 require(wanted is RunFormat.GDRCOPY, f"{wanted} shows every run")

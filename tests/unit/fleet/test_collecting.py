@@ -78,9 +78,9 @@ def good(node: str, task: Task) -> str:
     return Answers(answers=answers).model_dump_json()
 
 
-def wish(*, at_once: bool = False, devices: Sequence[str] = (), stagger_s: float = 0) -> Wish:
+def wish(*, at_once: bool = False, devices: Sequence[str] = ()) -> Wish:
     task = Task(suites=[], tests=[], devices=list(devices), at_once=at_once, timeout_s=60)
-    return Wish(task=task, repeats=2, stagger_s=stagger_s)
+    return Wish(task=task, repeats=2)
 
 
 def collect(
@@ -122,13 +122,6 @@ def test_all_gpus_of_a_node_are_measured_at_once_on_request(tmp_path: Path) -> N
     nodes = PlayedNodes(["a"], good)
     collect(tmp_path, nodes, wish(at_once=True))
     assert [task.devices for _, task in nodes.asked] == [["0"], ["1"], ["0", "1"]] * 2
-
-
-def test_each_node_begins_after_the_one_before_it(tmp_path: Path) -> None:
-    nodes = PlayedNodes(["a", "b", "c"], good)
-    collect(tmp_path, nodes, wish(devices=["0"], stagger_s=5))
-    delays = {node: [t.delay_s for n, t in nodes.asked if n == node] for node in "abc"}
-    assert delays == {"a": [0, 0], "b": [5, 0], "c": [10, 0]}
 
 
 def test_a_node_without_a_gpu_is_a_result_and_the_emulated_one_is_not_measured_instead(

@@ -142,7 +142,7 @@ def test_kubernetes_marks_a_node_by_the_worst_of_all_its_gpus(
     tmp_path: Path, codes: str, calls: list[str], code: int
 ) -> None:
     program(tmp_path, "nvidia-smi", "echo 0; echo 1")
-    program(tmp_path, "isthmus", f'set -- $(echo "{codes}" | cut -d" " -f$((${{7}} + 1))); exit $1')
+    program(tmp_path, "isthmus", f'set -- $(echo "{codes}" | cut -d" " -f$((${{8}} + 1))); exit $1')
     said = tmp_path / "said.txt"
     program(tmp_path, "kubectl", f'echo "$*" >> {said}')
     environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "NODE": "n1"}

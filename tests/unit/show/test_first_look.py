@@ -174,9 +174,3 @@ def test_a_run_without_a_number_has_a_first_look_without_a_table() -> None:
     waived = [r for r in run.results if r.status == Status.WAIVED]
     page = first_look_of(run.model_copy(update={"results": waived}))
     assert page.tables == ()
-
-
-def test_means_are_shown_where_they_are_asked_for() -> None:
-    text = as_text(quick_run(), use_mean=True)
-    assert "Bandwidth, GB/s (mean; 1 GB = 1e9 B)" in text
-    assert "(median" not in text

@@ -41,13 +41,13 @@ def test_a_first_look_has_the_sweeps_of_bandwidth_alone(recorded: Run) -> None:
 
 def test_bars_are_drawn_on_request_only() -> None:
     run = runs.run()
-    plain = page_as(run, use_mean=False, verbose=False)
-    drawn = page_as(run, use_mean=False, verbose=False, pictures=True)
+    plain = page_as(run, verbose=False)
+    drawn = page_as(run, verbose=False, pictures=True)
     assert plain.tables == drawn.tables[: len(plain.tables)]
     assert "█" not in str(plain)
 
 
 def test_bars_of_an_emulated_run_say_so() -> None:
     run = runs.run(emulated=True)
-    page = page_as(run, use_mean=False, verbose=False, pictures=True)
+    page = page_as(run, verbose=False, pictures=True)
     assert all("EMULATED" in table.title for table in page.tables)

@@ -19,16 +19,17 @@ _MIB = 1 << 20
 # The largest size: no machine has more.
 _MAX_MIB = 1 << 32
 _MAX_OF_ANYTHING = 1_000_000
+SHIPPED = "shipped"
+"""What --expect names for the values that come with Isthmus, for the GPU that is measured."""
 
 
-def layout_of(wanted: RunFormat, *, as_json: bool, use_mean: bool, verbose: bool) -> TableLayout:
+def layout_of(wanted: RunFormat, *, as_json: bool, verbose: bool) -> TableLayout:
     """Choose the format in which the run is written."""
     if as_json and wanted in {RunFormat.CSV, RunFormat.GDRCOPY}:
         raise UsageError(f"-j with --format {wanted}: it has no JSON", hint="leave one of them out")
     ours = as_json and wanted == RunFormat.TEXT
     return TableLayout(
         wanted=RunFormat.JSON if ours else wanted,
-        use_mean=use_mean,
         verbose=verbose,
         as_json=as_json and wanted == RunFormat.NVBANDWIDTH,
     )
@@ -53,7 +54,6 @@ def sizes_of(sizes: str | None, buffer_mib: int | None, wanted: RunFormat) -> li
 
 def tests_of(
     names: Sequence[str],
-    prefixes: Sequence[str],
     suites: Sequence[str],
     wanted: RunFormat,
     *,
@@ -61,19 +61,18 @@ def tests_of(
 ) -> "list[BenchTest]":
     """
     Choose the tests; without any name, those that the format has, and to list them, all. As in
-    nvbandwidth, a test may be given by its number there, and one -t or -p may be followed by
-    several names; commas separate names, too.
+    nvbandwidth, a test may be given by its number there, and one -t may be followed by several
+    names; commas separate names, too.
     """
     from isthmus.measure.bench.selection import select_tests
     from isthmus.measure.bench.tests.catalogue import BY_NAME, Suite
 
     known = {suite.value for suite in Suite}
-    loose = [word for word in suites if word not in known] if names or prefixes else []
-    chosen = [_name(word) for word in _separated((*names, *(loose if names else ())))]
-    begun = _separated((*prefixes, *(loose if not names else ())))
+    loose = [word for word in suites if word not in known] if names else []
+    chosen = [_name(word) for word in _separated((*names, *loose))]
     real_suites = [word for word in suites if word not in loose]
-    if chosen or begun or real_suites:
-        found = select_tests(chosen, begun, real_suites)
+    if chosen or real_suites:
+        found = select_tests(chosen, real_suites)
         if wanted == RunFormat.GDRCOPY and not any(test.name in GDRCOPY_TESTS for test in found):
             raise UsageError(
                 f"--format gdrcopy has no table for any of these tests: {found[0].name}, ...",

@@ -7,17 +7,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from isthmus.cli.bench.options import (
-    AnywayOption,
     BufferOption,
     CompareOption,
-    DisableAffinityOption,
-    ExpectFileOption,
     ExpectOption,
     JsonOption,
-    MeanOption,
     RepeatOption,
     RunFormatOption,
-    RunsOption,
     SamplesNumberOption,
     SkipVerificationOption,
     ToleranceOption,
@@ -33,14 +28,12 @@ from isthmus.cli.options import (
     NoSaveOption,
     OutputOption,
     PlotsOption,
-    PrefixesOption,
     QuickOption,
-    SamplesOption,
     SizesOption,
     SuitesArgument,
     TestsOption,
 )
-from isthmus.cli.state import DebugOption, state_of
+from isthmus.cli.state import state_of
 from isthmus.errors import Error
 from isthmus.ground.sizes import parse_size
 from isthmus.show.format import RunFormat, TableLayout
@@ -61,7 +54,6 @@ def bench(
     suites: SuitesArgument = None,
     *,
     tests: TestsOption = None,
-    prefixes: PrefixesOption = None,
     sizes: SizesOption = None,
     device: DeviceOption = None,
     quick: QuickOption = False,
@@ -70,32 +62,25 @@ def bench(
     budget: BudgetOption = None,
     buffer_mib: BufferOption = None,
     num_samples: SamplesNumberOption = None,
-    runs: RunsOption = None,
     repeat: RepeatOption = None,
     skip_verification: SkipVerificationOption = False,
-    disable_affinity: DisableAffinityOption = False,
     output_format: RunFormatOption = RunFormat.TEXT,
     as_json: JsonOption = False,
-    use_mean: MeanOption = False,
     verbose: VerboseOption = False,
     output: OutputOption = None,
-    samples: SamplesOption = False,
     plots: PlotsOption = None,
     compare: CompareOption = None,
     tolerance: ToleranceOption = None,
-    anyway: AnywayOption = False,
-    expect: ExpectOption = False,
-    expect_file: ExpectFileOption = None,
+    expect: ExpectOption = None,
     no_save: NoSaveOption = False,
     show_list: ListOption = False,
-    debug: DebugOption = False,
 ) -> None:
     """
     Measure the link between CPU and GPU.
 
     By default it runs all tests: bandwidth over sizes; small copies with five metrics; windows (CPU
     mappings of GPU memory) beside cudaMemcpy of the same bytes; and the cost of allocating memory.
-    SUITE, -t and -p choose some of them; -t and -p with a SUITE choose among its tests.
+    SUITE and -t choose some of them; -t with a SUITE chooses among its tests.
     Results go to stdout, messages to stderr, and every run is kept below
     ~/.local/share/isthmus/runs (or XDG_DATA_HOME): see `isthmus runs`. Without a GPU the emulated
     device is measured, and its numbers are modelled.
@@ -103,14 +88,14 @@ def bench(
     Ctrl-C stops after the current point, and a second one at once; finished points are kept, also
     if the process is killed (with --repeat, those of the first process once it has ended).
 
-    Options of one letter have the same meaning as in nvbandwidth, and -t takes its numbers, too.
+    -t, -b, -i, -s, -v and -j mean what they mean in nvbandwidth, and -t takes its numbers, too.
 
     Exit codes: 0 ok, 1 error (the other results stand), 2 usage, 3 slower than --compare's run
-    or below the values of --expect, 4 no device, 5 can't tell whether it is slower, 130
+    or below those of --expect, 4 no device, 5 can't tell whether it is slower, 130
     interrupted by Ctrl-C.
     """
-    del debug  # its callback has stored it
     from isthmus.cli.bench.asked import (
+        SHIPPED,
         checked_budget,
         how_many,
         layout_of,
@@ -119,8 +104,8 @@ def bench(
         values_of,
     )
 
-    layout = layout_of(output_format, as_json=as_json, use_mean=use_mean, verbose=verbose)
-    chosen = tests_of(tests or (), prefixes or (), suites or (), output_format, listed=show_list)
+    layout = layout_of(output_format, as_json=as_json, verbose=verbose)
+    chosen = tests_of(tests or (), suites or (), output_format, listed=show_list)
     if show_list:
         _print_list(chosen, layout)
         return
@@ -136,18 +121,15 @@ def bench(
         quick=quick,
         managed=managed,
         max_bytes=None if max_bytes is None else parse_size(max_bytes),
-        runs=how_many("--runs", runs, "runs"),
         repeat=how_many("--repeat", repeat, "processes"),
         budget_s=checked_budget(budget),
-        keep_samples=samples or verbose,
+        keep_samples=verbose,
         num_samples=how_many("-i", num_samples, "samples"),
         verify=not skip_verification,
-        bind=not disable_affinity,
         command=("isthmus", *state.arguments),
     )
-    own = values_of(expect_file)
-    expect = expect or own is not None
-    verdicts = verdicts_of(compare, tolerance, anyway=anyway, expect=expect, own=own, plots=plots)
+    own = None if expect == SHIPPED else values_of(expect)
+    verdicts = verdicts_of(compare, tolerance, expect=expect is not None, own=own, plots=plots)
     keeping = Keeping(wanted=not no_save)
     code = _measure_and_report(request, layout, output, verdicts, keeping, debug=state.debug)
     if code == ExitCode.INTERRUPTED:

@@ -37,7 +37,7 @@ def measure(
     from isthmus.measure.bench.time_limits import time_limits
 
     with stop_on_interrupt(say) as should_stop:
-        surroundings = open_session(request.device, bind=request.bind)
+        surroundings = open_session(request.device)
         request = prepare(request, surroundings)
         for line in surroundings.announcements():
             say(line)

@@ -34,18 +34,6 @@ SamplesNumberOption = Annotated[
         "budget.",
     ),
 ]
-RunsOption = Annotated[
-    int | None,
-    typer.Option(
-        "--runs",
-        metavar="N",
-        help="Runs of each small-copy experiment, with 100 or 1000 iterations each.  "
-        "[default: 5, emulated 2]",
-    ),
-]
-MeanOption = Annotated[
-    bool, typer.Option("-m", "--use-mean", "--useMean", help="Show means instead of medians.")
-]
 SkipVerificationOption = Annotated[
     bool,
     typer.Option(
@@ -56,16 +44,11 @@ SkipVerificationOption = Annotated[
         "still compared.",
     ),
 ]
-DisableAffinityOption = Annotated[
+VerboseOption = Annotated[
     bool,
     typer.Option(
-        "--disable-affinity",
-        "--disableAffinity",
-        help="Don't bind thread and memory to the GPU's NUMA node.",
+        "-v", "--verbose", help="Also show samples and extremes, and keep the samples in the JSON."
     ),
-]
-VerboseOption = Annotated[
-    bool, typer.Option("-v", "--verbose", help="Also show samples and extremes.")
 ]
 RepeatOption = Annotated[
     int | None,
@@ -93,23 +76,13 @@ ToleranceOption = Annotated[
         help="With --compare: a family that changed by at most this is the same.  [default: 3%]",
     ),
 ]
-AnywayOption = Annotated[
-    bool, typer.Option("--anyway", help="With --compare: accept another machine's run.")
-]
 ExpectOption = Annotated[
-    bool,
-    typer.Option(
-        "--expect",
-        help="Show measured over expected values for this GPU and link, and the usual causes of a "
-        "shortfall. Exit code 3 if a result is below its expected value.",
-    ),
-]
-ExpectFileOption = Annotated[
     str | None,
     typer.Option(
-        "--expect-file",
-        metavar="FILE|GPU",
-        help="As --expect, with the values of a file of `isthmus runs expect`, or of a GPU that "
-        "has some, such as H100.",
+        "--expect",
+        metavar="shipped|GPU|FILE",
+        help="Show measured over expected values, and the usual causes of a shortfall: shipped, "
+        "those that Isthmus has for this GPU and link; those of a GPU, such as H100; or of a file "
+        "of `isthmus runs expect`. Exit code 3 if a result is below its expected value.",
     ),
 ]

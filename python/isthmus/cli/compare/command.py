@@ -7,7 +7,6 @@ import typer
 
 from isthmus.cli.completing import complete_runs
 from isthmus.cli.failure import worst
-from isthmus.cli.state import DebugOption
 from isthmus.errors import UsageError
 from isthmus.show.format import VerdictFormat
 
@@ -42,7 +41,6 @@ def compare(
     output_format: Annotated[
         VerdictFormat, typer.Option("--format", help="The output's format.")
     ] = VerdictFormat.TEXT,
-    debug: DebugOption = False,
 ) -> None:
     """
     Compare runs of `isthmus bench`, family by family.
@@ -59,7 +57,6 @@ def compare(
     Exit codes: 0 same or faster, 1 error, 2 usage, 3 a family is slower or a result is lost, 5
     can't tell.
     """
-    del debug  # its callback has stored it
     from isthmus.cli.compare.tolerance import parse_tolerance
     from isthmus.cli.compare.verdicts import code_of
     from isthmus.cli.stdout import print_data

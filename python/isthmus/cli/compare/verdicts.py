@@ -35,7 +35,6 @@ class Verdicts:
 
     baseline: "Run | None" = None
     tolerance: float = 0.0
-    anyway: bool = False
     expect: bool = False
     own: "GpuValues | None" = None
     plots: Path | None = None
@@ -49,12 +48,12 @@ class Verdicts:
         if self.baseline is None:
             return
         check_kind(self.baseline, emulated=emulated)
-        if identity_of(self.baseline.machine) != identity and not self.anyway:
+        if identity_of(self.baseline.machine) != identity:
             own = ", ".join(map(str, identity_of(self.baseline.machine)))
             raise UsageError(
                 f"run {self.baseline.run.id} is of another machine: {own}, "
                 f"and this is {', '.join(map(str, identity))}",
-                hint="--anyway compares them; `isthmus compare` lists what differs",
+                hint="measure without --compare, then: isthmus compare RUN last",
             )
 
     def give(self, run: "Run", *, on_stdout: bool) -> ExitCode:
@@ -112,7 +111,6 @@ def verdicts_of(
     compare_with: str | None,
     tolerance: str | None,
     *,
-    anyway: bool,
     expect: bool,
     own: "GpuValues | None",
     plots: Path | None,
@@ -122,14 +120,12 @@ def verdicts_of(
     from isthmus.cli.output import check_plots
 
     part = parse_tolerance(tolerance, TOLERANCE)
-    if compare_with is None and (anyway or tolerance is not None):
-        option = "--anyway" if anyway else "--tolerance"
-        raise UsageError(f"{option} is for --compare", hint="name a run: --compare last")
+    if compare_with is None and tolerance is not None:
+        raise UsageError("--tolerance is for --compare", hint="name a run: --compare last")
     check_plots(plots)
     return Verdicts(
         baseline=None if compare_with is None else read_run(compare_with),
         tolerance=part,
-        anyway=anyway,
         expect=expect,
         own=own,
         plots=plots,

@@ -17,7 +17,6 @@ from isthmus.cli.fleet.places import (
     WorkersOption,
     place_of,
 )
-from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
@@ -30,17 +29,9 @@ if TYPE_CHECKING:
 
     from isthmus.fleet.collecting import Collected
     from isthmus.fleet.task import Task
-    from isthmus.measure.expected.values import GpuValues
 
-
-ExpectOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE|GPU",
-        help="Bad is also what is below these values: a file of `isthmus runs expect`, or a GPU "
-        "that has expected values, such as H100.",
-    ),
-]
+# What a run takes that isn't measuring, and a whole run's budget.
+_SHORTEST_TIMEOUT_S = 300.0
 
 
 def bench(
@@ -83,12 +74,6 @@ def bench(
     repeat: Annotated[
         int, typer.Option(metavar="N", min=1, max=1000, help="Runs of each GPU.")
     ] = 3,
-    stagger: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS", min=0, help="Each node begins so long after the one before it."
-        ),
-    ] = 0.0,
     all_at_once: Annotated[
         bool,
         typer.Option(
@@ -96,11 +81,6 @@ def bench(
             help="Then measure all GPUs of a node at the same time: what each loses is judged.",
         ),
     ] = False,
-    expect: ExpectOption = None,
-    timeout: Annotated[
-        float,
-        typer.Option(metavar="SECONDS", min=1, max=86_400, help="Of each run."),
-    ] = 300.0,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -110,7 +90,6 @@ def bench(
             help="Where the runs go.  [default: a new folder beside the kept runs]",
         ),
     ] = None,
-    debug: DebugOption = False,
 ) -> None:
     """
     Measure many machines, and check them.
@@ -122,21 +101,19 @@ def bench(
 
     Exit codes: 0 ok, 1 nothing was measured, 2 usage, 3 a GPU or node is dead, wrong or slow.
     """
-    del debug  # its callback has stored it
-    from isthmus.cli.bench.asked import sizes_of, tests_of, values_of
+    from isthmus.cli.bench.asked import sizes_of, tests_of
     from isthmus.fleet.collecting import Collector, Wish
 
-    own = values_of(expect)
     place = place_of(workers, scheduler, hosts, python, usual_workers=1)
     # What no node could carry out is refused here.
-    tests_of(tests or (), (), suites or (), RunFormat.TEXT, listed=False)
+    tests_of(tests or (), suites or (), RunFormat.TEXT, listed=False)
     sizes_of(sizes, None, RunFormat.TEXT)
     asked_for = os.environ.get("ISTHMUS_DRIVER", "")
     if scheduler is None and hosts is None and asked_for.startswith("emulated"):
         device = device or asked_for
     task = _task(suites, tests, sizes, quick=quick, budget=budget, device=device)
-    task = task.model_copy(update={"at_once": all_at_once, "timeout_s": timeout})
-    wish = Wish(task=task, repeats=repeat, stagger_s=stagger)
+    task = task.model_copy(update={"at_once": all_at_once})
+    wish = Wish(task=task, repeats=repeat)
     folder = output or _new_folder()
     with place.nodes() as (nodes, missing):
         say(f"measuring {counted(len(nodes.names()), 'node')} into {folder}")
@@ -147,7 +124,7 @@ def bench(
     without = counted(collected.attempts, "attempt")
     rest = f"{without} left no run" if collected.attempts else "every node produced a run"
     say(f"{counted(collected.runs, 'run')} in {folder}; {rest}")
-    raise typer.Exit(_verdict(folder, collected, own))
+    raise typer.Exit(_verdict(folder, collected))
 
 
 def _task(
@@ -172,7 +149,7 @@ def _task(
             quick=quick,
             budget_s=budget,
             devices=[device] if device else [],
-            timeout_s=1.0,
+            timeout_s=_SHORTEST_TIMEOUT_S + (budget or 0.0),
         )
     except ValidationError as cause:
         raise UsageError(
@@ -186,14 +163,14 @@ def _new_folder() -> Path:
     return place_of_runs().parent / "fleets" / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
 
 
-def _verdict(folder: Path, collected: "Collected", own: "GpuValues | None") -> ExitCode:
+def _verdict(folder: Path, collected: "Collected") -> ExitCode:
     """Check the folder, and print the verdict."""
     from isthmus.fleet.check import check_fleet
     from isthmus.fleet.measured import read_fleet
     from isthmus.measure.run.folder import files_of
     from isthmus.show.answers.fleet import fleet_text
 
-    health = check_fleet(read_fleet(files_of(folder), own))
+    health = check_fleet(read_fleet(files_of(folder)))
     print_data(fleet_text(health, width=columns_of(sys.stdout)))
     if not collected.runs:
         return ExitCode.ERROR

@@ -9,9 +9,8 @@ import typer
 
 from isthmus.cli.command_group import command_group
 from isthmus.cli.failure import ExitCode
-from isthmus.cli.fleet.bench import ExpectOption, bench
+from isthmus.cli.fleet.bench import bench
 from isthmus.cli.fleet.export import export
-from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
@@ -23,6 +22,16 @@ if TYPE_CHECKING:
 fleet = command_group("fleet", "Measure many machines, and find the bad ones and the cause.")
 fleet.command()(bench)
 fleet.command()(export)
+
+
+_ExpectOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE|GPU",
+        help="Bad is also what is below these values: a file of `isthmus runs expect`, or a GPU "
+        "that has expected values, such as H100.",
+    ),
+]
 
 
 class FleetFormat(StrEnum):
@@ -59,14 +68,13 @@ def check(
             help="A GPU that costs up to this much more isn't slow.  [default: 5%]",
         ),
     ] = None,
-    expect: ExpectOption = None,
+    expect: _ExpectOption = None,
     every: Annotated[
         bool, typer.Option("--all", help="Also list what is ok, and every finding and cause.")
     ] = False,
     output_format: Annotated[
         FleetFormat, typer.Option("--format", help="The output's format.")
     ] = FleetFormat.TEXT,
-    debug: DebugOption = False,
 ) -> None:
     """
     Find the bad GPUs of a fleet, with causes and what to do.
@@ -83,7 +91,6 @@ def check(
 
     Exit codes: 0 ok, 1 error, 2 usage, 3 a GPU or node is dead, wrong or slow.
     """
-    del debug  # its callback has stored it
     from isthmus.cli.bench.asked import values_of
     from isthmus.cli.compare.tolerance import parse_tolerance
     from isthmus.fleet.check import check_fleet

@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 import typer
 
-from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say
 from isthmus.errors import NoDevice, UsageError, WriteError
 from isthmus.files.whole import remove_file, write_whole
@@ -31,7 +30,6 @@ def export(
         Path | None,
         typer.Option(metavar="FILE.prom", help="Write it for node_exporter instead of serving."),
     ] = None,
-    debug: DebugOption = False,
 ) -> None:
     """
     Export the health of each GPU's PCIe link to Prometheus.
@@ -43,7 +41,6 @@ def export(
 
     Exit codes: 0 ended, 1 error, 2 usage, or the port is in use, 4 no device.
     """
-    del debug  # its callback has stored it
     from isthmus.fleet.link_metrics import Collector, Endpoint
     from isthmus.fleet.link_watch import PERIOD_S, LinkWatch, Reading
     from isthmus.ground.extras import packages_for

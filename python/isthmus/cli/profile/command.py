@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isthmus.cli.options import DeviceOption
-from isthmus.cli.state import DebugOption, state_of
+from isthmus.cli.state import state_of
 from isthmus.cli.stderr import say_lines
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
@@ -39,7 +39,6 @@ def profile(
     quick: _QuickOption = False,
     show: _ShowOption = False,
     output: _OutputOption = None,
-    debug: DebugOption = False,
 ) -> None:
     """
     Measure the cost of each copy path here, and store it.
@@ -51,7 +50,6 @@ def profile(
 
     Exit codes: 0 ok, 1 error or nothing to show, 2 usage, 4 no device.
     """
-    del debug  # its callback has stored it
     if show and (quick or output is not None):
         raise UsageError(
             "--show prints the stored profile: it neither measures nor writes",

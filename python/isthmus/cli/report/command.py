@@ -8,7 +8,6 @@ import typer
 
 from isthmus.cli.completing import complete_runs
 from isthmus.cli.report.file import ReportFormat, check_is_no_run, format_of
-from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import STDOUT, print_data
 from isthmus.errors import UsageError
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from isthmus.measure.run.model import Run
     from isthmus.show.document.parts import Document
 
-_FEWEST_COMPARED = 2
 # More curves of one colour can't be told apart.
 _MOST_RUNS = 6
 _MOST_NAMED = 3
@@ -34,13 +32,9 @@ _RunsArgument = Annotated[
         metavar="[RUN]...",
         autocompletion=complete_runs,
         help="Files, ids of stored runs or their beginnings, or last; several are shown side by "
-        "side. A folder: the history of the runs in it.  [default: last]",
+        "side, after what changed. A folder: the history of the runs in it.  [default: last]",
         show_default=False,
     ),
-]
-_CompareOption = Annotated[
-    bool,
-    typer.Option("--compare", help="Say what changed from the first run to the others."),
 ]
 _FileOption = Annotated[
     Path | None,
@@ -61,10 +55,8 @@ _FormatOption = Annotated[
 def report(
     runs: _RunsArgument = None,
     *,
-    compare: _CompareOption = False,
     output: _FileOption = None,
     output_format: _FormatOption = None,
-    debug: DebugOption = False,
 ) -> None:
     """
     Write a run's verdict, pictures and tables into one file.
@@ -75,7 +67,6 @@ def report(
 
     Exit codes: 0 ok, 1 error, 2 usage.
     """
-    del debug  # its callback has stored it
     from isthmus.cli.output import check_output
     from isthmus.files.whole import write_whole
     from isthmus.measure.run.reading import LAST
@@ -88,14 +79,14 @@ def report(
     if wanted is ReportFormat.HTML:
         check_pictures()
     names = runs or [LAST]
-    files = _files(names, compare=compare)
+    files = _files(names)
     is_history = _is_folder(names[0])
     found = _read(files, is_history=is_history)
     path = output or Path(f"report-{_name(found)}.{wanted.value}")
     if path != STDOUT:
         check_is_no_run(path, files)
         check_output(path)
-    text = _text(found, wanted, compare=compare, is_history=is_history)
+    text = _text(found, wanted, is_history=is_history)
     if path == STDOUT:
         print_data(text)
     else:
@@ -106,19 +97,15 @@ def report(
         say(f"curves are named by their runs: {', '.join(names_of(found))}")
 
 
-def _files(names: "Sequence[str]", *, compare: bool) -> list[Path]:
+def _files(names: "Sequence[str]") -> list[Path]:
     """Find the files of the runs that were named, or those in the folder."""
     from isthmus.measure.run.reading import find_run
 
     folders = [name for name in names if _is_folder(name)]
-    if folders and (len(names) > 1 or compare):
+    if folders and len(names) > 1:
         raise UsageError(
             f"{folders[0]} is a folder, and its history is a report of its own",
             hint=f"isthmus report {folders[0]}",
-        )
-    if compare and len(names) < _FEWEST_COMPARED:
-        raise UsageError(
-            "--compare needs two runs or more", hint="isthmus report --compare BEFORE AFTER"
         )
     if not folders and len(names) > _MOST_RUNS:
         raise UsageError(
@@ -175,24 +162,22 @@ def _name(runs: "Sequence[Run]") -> str:
     return "-".join(filter(None, ids)) or "run"
 
 
-def _text(runs: "list[Run]", wanted: ReportFormat, *, compare: bool, is_history: bool) -> str:
+def _text(runs: "list[Run]", wanted: ReportFormat, *, is_history: bool) -> str:
     if wanted is ReportFormat.MARKDOWN:
         from isthmus.show.document.as_markdown import as_markdown
 
-        return as_markdown(_document(runs, wanted, compare=compare, is_history=is_history))
+        return as_markdown(_document(runs, wanted, is_history=is_history))
     from isthmus.show.document.as_html import as_html
     from isthmus.show.document.drawers import Drawers
 
     # They start while the document is collected, if there is enough to draw.
     many = sum(len(run.results) for run in runs) >= _MANY_RESULTS
     with Drawers.started() if many else nullcontext() as drawers:
-        document = _document(runs, wanted, compare=compare, is_history=is_history)
+        document = _document(runs, wanted, is_history=is_history)
         return as_html(document, drawers)
 
 
-def _document(
-    runs: "list[Run]", wanted: ReportFormat, *, compare: bool, is_history: bool
-) -> "Document":
+def _document(runs: "list[Run]", wanted: ReportFormat, *, is_history: bool) -> "Document":
     from isthmus.show.document.collecting import document_of
     from isthmus.show.document.comparing import comparison_chapter
     from isthmus.show.document.history import history_chapter
@@ -202,5 +187,5 @@ def _document(
         before = [history_chapter(runs, with_pictures=drawn)]
         latest = max(runs, key=lambda run: (run.run.started_at, run.run.id))
         return document_of([latest], before, with_pictures=drawn)
-    before = [comparison_chapter(runs)] if compare else []
+    before = [comparison_chapter(runs)] if len(runs) > 1 else []
     return document_of(runs, before, with_pictures=drawn)

@@ -34,7 +34,7 @@ def reproduce_all(wish: "Wish", path: Path | None, *, debug: bool) -> ExitCode:
     """
     if path is not None and path.suffix.lower() != ".md":
         raise UsageError(
-            f"--output {path}: the report of --all is Markdown",
+            f"--output {path}: the report of all is Markdown",
             hint=f"name it {path.with_suffix('.md').name}",
         )
     check_output(path)
@@ -77,7 +77,7 @@ def _in_run(named: str) -> "Sequence[Experiment]":
     if not found:
         raise UsageError(
             f"run {run.run.id} has no test of any experiment",
-            hint="measure: isthmus reproduce --all",
+            hint="measure: isthmus reproduce all",
         )
     for experiment in EXPERIMENTS:
         if experiment not in found:
@@ -113,7 +113,7 @@ def _simulated(plots: Path | None) -> str:
     """Run the simulator's experiment, print and draw it, and give its chapter."""
     from isthmus.sim.paper.scores_text import scores_text
 
-    found = evaluate(None, None)
+    found = evaluate(None)
     draw_simulated(found.evaluation, plots)
     print_data(f"== {SIMULATED} ==\n\n")
     width = columns_of(sys.stdout)

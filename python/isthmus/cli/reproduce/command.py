@@ -7,9 +7,8 @@ import typer
 from typer.core import TyperCommand
 
 from isthmus.cli.completing import complete_runs
-from isthmus.cli.options import BudgetOption, DeviceOption, NoSaveOption, PlotsOption
-from isthmus.cli.sim.options import JobsOption
-from isthmus.cli.state import DebugOption, state_of
+from isthmus.cli.options import DeviceOption, PlotsOption
+from isthmus.cli.state import state_of
 from isthmus.cli.stdout import print_data
 from isthmus.errors import UsageError
 from isthmus.ground.suggest import did_you_mean, shortened
@@ -21,12 +20,12 @@ _ABOUT = {
     SIMULATED: "the evaluation of Zhang 2019 (docs/simulate.md), by the simulator: modelled, with "
     "a verdict for each target; one to three minutes",
 }
-_ALL = "--all"
-_MEASURING = {"from_run", "quick", "device", "no_save"}
+_ALL = "all"
+_MEASURING = {"from_run", "quick", "device"}
 _OWN = {
     _ALL: _MEASURING,
-    SIMULATED: {"output_format", "grid", "seeds", "jobs"},
-    **{name: {*_MEASURING, "sizes", "all_sizes", "budget", "output_format"} for name in BY_NAME},
+    SIMULATED: {"output_format", "seeds"},
+    **{name: {*_MEASURING, "sizes", "output_format"} for name in BY_NAME},
 }
 """The options of each experiment; --plots and --output are for all of them."""
 
@@ -48,12 +47,11 @@ def reproduce(
     context: typer.Context,
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="An experiment.", autocompletion=_complete_names),
+        typer.Argument(
+            metavar="NAME", help="An experiment, or all.", autocompletion=_complete_names
+        ),
     ] = None,
     *,
-    all_of_them: Annotated[
-        bool, typer.Option(_ALL, help="Reproduce every experiment, one after the other.")
-    ] = False,
     from_run: Annotated[
         str | None,
         typer.Option(
@@ -71,23 +69,11 @@ def reproduce(
         str | None,
         typer.Option(
             metavar="SIZES",
-            help="Sizes to measure, such as 160MiB,320MiB or 4..1GiB.  [default: some of theirs]",
+            help="Sizes to measure, such as 160MiB,320MiB or 4..1GiB; or all of theirs: all, "
+            "up to 8 minutes.  [default: some of theirs]",
         ),
     ] = None,
-    all_sizes: Annotated[
-        bool, typer.Option("--all-sizes", help="Measure all of their sizes: up to 8 minutes.")
-    ] = False,
     device: DeviceOption = None,
-    budget: BudgetOption = None,
-    grid: Annotated[
-        bool,
-        typer.Option(
-            "--grid",
-            help=f"{SIMULATED}: also run every combination of the answers to the paper's open "
-            "questions, and summarise them; all are in grid.csv. These are about 7,700 runs: the "
-            "command first says how long they will take. After Ctrl-C the same command continues.",
-        ),
-    ] = False,
     seeds: Annotated[
         int,
         typer.Option(
@@ -98,7 +84,6 @@ def reproduce(
             "quarter of the time more for each.",
         ),
     ] = 1,
-    jobs: JobsOption = None,
     plots: PlotsOption = None,
     output_format: Annotated[
         PageFormat, typer.Option("--format", help="The output's format.")
@@ -109,25 +94,22 @@ def reproduce(
             "-o",
             "--output",
             metavar="FILE|FOLDER",
-            help="Also write to a file: .txt, .md, .json or .csv decide its format. With --all one "
+            help="Also write to a file: .txt, .md, .json or .csv decide its format. Of all one "
             f"report (.md). {SIMULATED}: a folder for its table and all runs (.parquet).",
         ),
     ] = None,
-    no_save: NoSaveOption = False,
-    debug: DebugOption = False,
 ) -> None:
     """
     Repeat published experiments: theirs beside ours.
 
     This project grew from them. Their figures are shipped, with their sources. Ours are measured
     here by tests of `isthmus bench`, and the run is kept like any other; on an emulated device they
-    are modelled. --all with --quick leaves the simulations out.
+    are modelled. `all` with --quick leaves the simulations out.
 
     Exit codes: 0 ok, 1 error (the other results stand), 2 usage, 4 no device, 130 interrupted by
     Ctrl-C: finished points are kept.
     """
-    del debug  # its callback has stored it
-    chosen = _chosen(context, name, all_of_them=all_of_them)
+    chosen = _chosen(context, name)
     if chosen is None:
         print_data(f"{context.get_help()}\n")
         return
@@ -139,18 +121,13 @@ def reproduce(
         from_run=from_run,
         quick=quick,
         sizes=sizes,
-        all_sizes=all_sizes,
         device=device,
-        budget_s=budget,
         plots=plots,
-        no_save=no_save,
     )
     if chosen == SIMULATED:
         from isthmus.cli.reproduce.migration import reproduce_migration
 
-        reproduce_migration(
-            output, plots, grid=grid, num_seeds=seeds, jobs=jobs, wanted=output_format
-        )
+        reproduce_migration(output, plots, num_seeds=seeds, wanted=output_format)
         return
     if chosen == _ALL:
         from isthmus.cli.reproduce.all import reproduce_all
@@ -162,31 +139,28 @@ def reproduce(
     raise typer.Exit(reproduce_one(experiment, wish, output_format, output, debug=state.debug))
 
 
-def _chosen(context: typer.Context, name: str | None, *, all_of_them: bool) -> str | None:
-    """Give an experiment's name, or --all, whose options these are; None to list them."""
+def _chosen(context: typer.Context, name: str | None) -> str | None:
+    """Give an experiment's name, or `all`, whose options these are; None to list them."""
     given = {
         parameter.name: parameter.opts[-1]
         for parameter in context.command.params
-        if parameter.name not in {"name", "all_of_them", "debug"}
+        if parameter.name != "name"
         and context.params.get(parameter.name or "", parameter.default) != parameter.default
     }
-    if name is not None and name not in _ABOUT:
+    if name is not None and name not in _OWN:
         raise UsageError(
             f"no experiment is named '{shortened(name)}'",
-            hint=f"{did_you_mean(name, _ABOUT)} the experiments: {', '.join(_ABOUT)}",
+            hint=f"{did_you_mean(name, _OWN)} the experiments: {', '.join(_OWN)}",
         )
-    if all_of_them and name is not None:
-        raise UsageError(f"--all and {name}", hint="leave one of them out")
-    chosen = _ALL if all_of_them else name
-    if chosen is None:
+    if name is None:
         if given:
             raise UsageError(
                 f"{next(iter(given.values()))} is for an experiment",
-                hint=f"isthmus reproduce {next(iter(_ABOUT))}, or isthmus reproduce --all",
+                hint=f"isthmus reproduce {next(iter(_ABOUT))}, or isthmus reproduce all",
             )
         return None
     for parameter, option in given.items():
-        if parameter not in {*_OWN[chosen], "plots", "output"}:
+        if parameter not in {*_OWN[name], "plots", "output"}:
             has = ", ".join(one for one, own in _OWN.items() if parameter in own)
-            raise UsageError(f"{option} is not for {chosen}", hint=f"it is for {has}")
-    return chosen
+            raise UsageError(f"{option} is not for {name}", hint=f"it is for {has}")
+    return name

@@ -29,20 +29,17 @@ def reproduce_migration(
     output: Path | None,
     plots: Path | None,
     *,
-    grid: bool,
     num_seeds: int,
-    jobs: int | None,
     wanted: PageFormat,
 ) -> None:
     """
     Repeat the paper's evaluation: figures 4, 5 and 6, the TLB's miss rates, ranges on a page; and,
     beyond the paper, the best unit size for each fault latency. Raises Stopped after Ctrl-C.
     """
-    output_format = _check(output, wanted, grid=grid)
-    from isthmus.sim.paper.grid_summary import summary_text
+    output_format = _check(output, wanted)
     from isthmus.sim.paper.scores_text import scores_text
 
-    found = evaluate(output / "runs.parquet" if output else None, jobs, num_seeds)
+    found = evaluate(output / "runs.parquet" if output else None, num_seeds)
     if output is not None:
         _write(
             output,
@@ -54,30 +51,20 @@ def reproduce_migration(
     draw(found.evaluation, plots)
     width = columns_of(sys.stdout)
     printed = scores_text(found.scores, found.evaluation, output_format, width=width)
-    if output is not None and grid:
-        combinations = run_grid(output, lambda: here(jobs), found.seconds_per_run)
-        if output_format is Format.TEXT:
-            printed += f"\n{summary_text(combinations, width=width)}"
     print_data(printed)
 
 
 class Evaluated(NamedTuple):
-    """
-    The evaluation, run again.
-
-    Attributes:
-        seconds_per_run: Mean over the runs made now; None if there was none.
-    """
+    """The evaluation, run again."""
 
     scores: "list[Score]"
     evaluation: "Evaluation"
-    seconds_per_run: float | None
 
 
-def evaluate(file: Path | None, jobs: int | None, num_seeds: int = 1) -> Evaluated:
+def evaluate(file: Path | None, num_seeds: int = 1) -> Evaluated:
     """
     Run the paper's evaluation, and keep finished runs in `file`, if any; raises Stopped after
-    Ctrl-C. Without `jobs` there is one for each core.
+    Ctrl-C.
     """
     from isthmus.sim.paper.evaluation import Evaluation
     from isthmus.sim.paper.scores import score_all
@@ -87,9 +74,9 @@ def evaluate(file: Path | None, jobs: int | None, num_seeds: int = 1) -> Evaluat
     points = list({run.point.key: run.point for run in runs}.values())
     # No estimate: on two cores, idle or shared with others, these took 30 to 150 s.
     say(f"reproducing {SIMULATED}: {counted(len(points), 'simulation')}")
-    finished = _run(points, file, lambda: here(jobs))
-    found = Evaluation(runs, finished.rows)
-    return Evaluated(list(score_all(found)), found, finished.seconds_per_run)
+    rows = _run(points, file, here)
+    found = Evaluation(runs, rows)
+    return Evaluated(list(score_all(found)), found)
 
 
 _SUFFIXES = {".txt": Format.TEXT, ".json": Format.JSON, ".csv": Format.CSV}
@@ -107,7 +94,7 @@ def _programs() -> list[str]:
     return [program for program in PROGRAMS if program in known]
 
 
-def _check(output: Path | None, wanted: PageFormat, *, grid: bool) -> Format:
+def _check(output: Path | None, wanted: PageFormat) -> Format:
     """Refuse what can't be, make the folder, and give the format."""
     if wanted is PageFormat.MARKDOWN:
         raise UsageError(f"--format md is not for {SIMULATED}", hint="text, json or csv")
@@ -117,31 +104,11 @@ def _check(output: Path | None, wanted: PageFormat, *, grid: bool) -> Format:
 
         check_pyarrow()
         make_folder(output, option="--output")
-    elif grid:
-        raise UsageError("--grid needs a place for its files", hint="-o FOLDER")
     return Format(wanted.value)
 
 
-class _Finished(NamedTuple):
-    """
-    Completed runs.
-
-    Attributes:
-        rows: Point's key -> row.
-        seconds_per_run: Mean over the runs made now; None if there was none.
-    """
-
-    rows: "dict[str, Row]"
-    seconds_per_run: float | None
-
-
-def _run(
-    points: "Sequence[SweepPoint]",
-    file: Path | None,
-    runners: Runners,
-    seconds_per_run: float | None = None,
-) -> _Finished:
-    """Run points, except those that are in the file already."""
+def _run(points: "Sequence[SweepPoint]", file: Path | None, runners: Runners) -> "dict[str, Row]":
+    """Run points, except those that are in the file already; give each key's row."""
     from isthmus.cli.interrupt import stop_on_interrupt
     from isthmus.cli.sim.progress import sweep_progress
     from isthmus.sim.store import MemoryStore, SweepStore
@@ -150,9 +117,6 @@ def _run(
     keys = [point.key for point in points]
     store = SweepStore(file, "the paper's evaluation", keys) if file else MemoryStore()
     begun = time.monotonic()
-    if seconds_per_run is not None:
-        num_to_run = sum(key not in store for key in keys)
-        say(f"{counted(num_to_run, 'run')}: about {num_to_run * seconds_per_run / 60:.0f} minutes")
     with (
         stop_on_interrupt(say) as should_stop,
         runners() as runner,
@@ -174,8 +138,7 @@ def _run(
     failed = [row for point in points if (row := store.row(point.key))["error"] is not None]
     if failed:
         raise Error(f"{counted(len(failed), 'run')} failed; the first: {failed[0]['error']}")
-    rows = {point.key: store.row(point.key) for point in points}
-    return _Finished(rows, seconds / num_run if num_run else None)
+    return {point.key: store.row(point.key) for point in points}
 
 
 def _write(folder: Path, texts: "dict[str, str]") -> None:
@@ -194,7 +157,7 @@ def draw(evaluation: "Evaluation", folder: Path | None) -> None:
     say(f"drawn: {counted(len(draw_all(evaluation, folder)), 'file')} in {folder}")
 
 
-def run_grid(output: Path, runners: Runners, seconds_per_run: float | None = None) -> "Found":
+def run_grid(output: Path, runners: Runners) -> "Found":
     """
     Run every combination, and write them and their summary to files of a folder that exists; raises
     Stopped after Ctrl-C.
@@ -203,7 +166,6 @@ def run_grid(output: Path, runners: Runners, seconds_per_run: float | None = Non
     from isthmus.sim.paper.grid_summary import summary_text
 
     points = grid_points()
-    finished = _run(points, output / "grid.parquet", runners, seconds_per_run)
-    found = combinations(points, finished.rows)
+    found = combinations(points, _run(points, output / "grid.parquet", runners))
     _write(output, {"grid.csv": grid_csv(found), "grid.txt": summary_text(found)})
     return found

@@ -106,11 +106,11 @@ def _measured(
             every = experiment.all_sizes(published, largest_bytes)
             budget_s *= _TIMES_PROPORTION * max(len(every) / len(sizes or every), 1)
             sizes = every
-        budget_s = wish.budget_s or round(budget_s)
+        budget_s = round(budget_s)
         say(f"reproducing {experiment.name}: at most {budget_s:g} s")
         return replace(request, sizes=wish.sizes or sizes, budget_s=budget_s)
 
-    keeping = Keeping(wanted=wish.keep)
+    keeping = Keeping(wanted=True)
     request = Request(
         tests=select_tests(experiment.tests),
         device=wish.device,

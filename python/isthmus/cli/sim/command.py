@@ -10,13 +10,11 @@ from isthmus.cli.command_group import command_group
 from isthmus.cli.sim.driver import calibrate, validate
 from isthmus.cli.sim.options import (
     MachineOption,
-    ProfileOption,
     SeedOption,
     SettingsOption,
 )
 from isthmus.cli.sim.sweep import sweep
 from isthmus.cli.sim.trace import trace
-from isthmus.cli.state import DebugOption
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
 from isthmus.errors import UsageError
@@ -49,7 +47,8 @@ _PoliciesOption = Annotated[
 _TimelineOption = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="Write the events for chrome://tracing or Perfetto (needs one -p)."
+        metavar="FILE",
+        help="Write the events for chrome://tracing or Perfetto (needs one -p).",
     ),
 ]
 _FormatOption = Annotated[Format, typer.Option("--format", help="The output's format.")]
@@ -74,11 +73,9 @@ def run(
     machine: MachineOption = "paper-gtx480",
     settings: SettingsOption = None,
     seed: SeedOption = 0,
-    profile: ProfileOption = None,
     timeline: _TimelineOption = None,
     output_format: _FormatOption = Format.TEXT,
     output: _OutputOption = None,
-    debug: DebugOption = False,
 ) -> None:
     """
     Simulate one workload under several policies.
@@ -88,7 +85,6 @@ def run(
 
     Exit codes: 0 ok, 1 error (a deadlock says which parts wait for each other), 2 usage.
     """
-    del debug  # its callback has stored it
     from isthmus.cli.output import check_output
     from isthmus.sim.as_text import runs_text
 
@@ -97,7 +93,7 @@ def run(
     names = list(dict.fromkeys(policies or ("programmer", "overlapped", "ranges")))
     if timeline is not None and len(names) > 1:
         raise UsageError("a timeline is of one policy", hint=f"give one: -p {names[-1]}")
-    setups = {name: _setup(name, machine, settings or [], profile) for name in names}
+    setups = {name: _setup(name, machine, settings or []) for name in names}
     results = _run_all(workload, seed, setups, timeline)
     setup = next(iter(setups.values()))
 
@@ -109,9 +105,8 @@ def run(
 
 
 @sim.command("list")
-def list_all(*, output_format: _FormatOption = Format.TEXT, debug: DebugOption = False) -> None:
+def list_all(*, output_format: _FormatOption = Format.TEXT) -> None:
     """List workloads, policies, machines, settings and axes."""
-    del debug  # its callback has stored it
     from isthmus.sim.catalogue import catalogue_text
 
     print_data(catalogue_text(output_format, width=columns_of(sys.stdout)))
@@ -123,14 +118,13 @@ sim.command()(validate)
 sim.add_typer(trace)
 
 
-def _setup(policy: str, machine: str, assignments: list[str], profile: str | None) -> "Setup":
-    from isthmus.cli.sim.options import with_profile
+def _setup(policy: str, machine: str, assignments: list[str]) -> "Setup":
     from isthmus.sim.machine_files import load_machine
     from isthmus.sim.policy import default_policy
     from isthmus.sim.settings import Setup, read_assignments, with_settings
 
     setup = Setup(machine=load_machine(machine), policy=default_policy(policy))
-    return with_settings(with_profile(setup, profile), read_assignments(assignments))
+    return with_settings(setup, read_assignments(assignments))
 
 
 def _run_all(

@@ -3,20 +3,15 @@
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from isthmus.cli.sim.options import SettingsOption
 from isthmus.cli.sim.progress import programs_progress
-from isthmus.cli.state import DebugOption
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
 from isthmus.errors import UsageError
 from isthmus.show.format import Format
-
-if TYPE_CHECKING:
-    from isthmus.sim.machine import ModelledMachine
 
 _RunArgument = Annotated[
     str,
@@ -38,13 +33,10 @@ def calibrate(
     run: _RunArgument,
     *,
     machine: _MachineOption,
-    settings: SettingsOption = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE.toml", help="Write the machine to this file."),
     ] = None,
-    output_format: _FormatOption = Format.TEXT,
-    debug: DebugOption = False,
 ) -> None:
     """
     Fit the modelled driver to a real one.
@@ -57,7 +49,6 @@ def calibrate(
 
     Exit codes: 0 ok, 1 the fit doesn't settle (nothing is written), 2 usage.
     """
-    del debug  # its callback has stored it
     from isthmus.cli.output import check_output
     from isthmus.cli.stderr import say_lines
     from isthmus.files.whole import write_whole
@@ -68,6 +59,7 @@ def calibrate(
     from isthmus.sim.driver.measured import not_predicted, points_of
     from isthmus.sim.driver.programs import program_points
     from isthmus.sim.driver.storing import fitted_machine_text, named_after
+    from isthmus.sim.machine_files import load_machine
 
     if output is not None and output.suffix != _SUFFIX:
         raise UsageError(
@@ -78,7 +70,7 @@ def calibrate(
     measured = read_run(run)
     of_programs = program_points(measured)
     points = points_of(measured, or_none=bool(of_programs))
-    fit = Fit(machine=_machine(machine, settings or []))
+    fit = Fit(machine=load_machine(machine))
     if points:
         fit = fitted(points, fit.machine)
     chosen = fitting_programs(of_programs)
@@ -96,7 +88,7 @@ def calibrate(
             measured,
             named,
             Comparison(points=fit.compared, left_out=not_predicted(measured)),
-            output_format,
+            Format.TEXT,
             width=columns_of(sys.stdout),
         )
     )
@@ -106,9 +98,7 @@ def validate(
     run: _RunArgument,
     *,
     machine: _MachineOption,
-    settings: SettingsOption = None,
     output_format: _FormatOption = Format.TEXT,
-    debug: DebugOption = False,
 ) -> None:
     """
     Put predicted times beside measured ones.
@@ -120,15 +110,15 @@ def validate(
 
     Exit codes: 0 ok, 2 usage.
     """
-    del debug  # its callback has stored it
     from isthmus.measure.run.reading import read_run
     from isthmus.sim.driver.as_text import Comparison, comparison_text
     from isthmus.sim.driver.fitting import compared
     from isthmus.sim.driver.measured import not_predicted, points_of
     from isthmus.sim.driver.programs import compared_programs, program_points
+    from isthmus.sim.machine_files import load_machine
 
     measured = read_run(run)
-    modelled = _machine(machine, settings or [])
+    modelled = load_machine(machine)
     of_programs = program_points(measured)
     points = compared(points_of(measured, or_none=bool(of_programs)), modelled)
     with programs_progress(len(of_programs)) as tell:
@@ -146,18 +136,3 @@ def validate(
             width=columns_of(sys.stdout),
         )
     )
-
-
-def _machine(name: str, assignments: list[str]) -> "ModelledMachine":
-    from isthmus.sim.machine_files import load_machine
-    from isthmus.sim.policy import default_policy
-    from isthmus.sim.settings import Setup, read_assignments, with_settings
-
-    before = Setup(machine=load_machine(name), policy=default_policy("tree"))
-    after = with_settings(before, read_assignments(assignments))
-    if after.model_copy(update={"machine": before.machine}) != before:
-        raise UsageError(
-            "only the machine's settings make a difference here",
-            hint="`isthmus bench` has chosen the accesses, and `tree` is what a driver does",
-        )
-    return after.machine

@@ -17,12 +17,12 @@ Runners = Callable[[], AbstractContextManager["PointRunner"]]
 """Starts what runs points, and ends it."""
 
 
-def here(jobs: int | None) -> "AbstractContextManager[PointRunner]":
-    """Run points in threads of this process; None: one for each core."""
+def here() -> "AbstractContextManager[PointRunner]":
+    """Run points in threads of this process, one for each core."""
     from isthmus.sim.library import Library
     from isthmus.sim.sweep import Threads, num_cores
 
-    return nullcontext(Threads(Library().run, jobs or num_cores()))
+    return nullcontext(Threads(Library().run, num_cores()))
 
 
 @contextmanager

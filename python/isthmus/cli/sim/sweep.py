@@ -9,9 +9,8 @@ import typer
 from isthmus.cli.failure import ExitCode, Stopped
 from isthmus.cli.fleet.places import HostsOption, PythonOption, SchedulerOption, place_of
 from isthmus.cli.reproduce.migration import run_grid
-from isthmus.cli.sim.options import JobsOption, MachineOption, SeedOption, SettingsOption
+from isthmus.cli.sim.options import MachineOption, SeedOption, SettingsOption
 from isthmus.cli.sim.runners import Runners, here, runner_at
-from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
@@ -63,11 +62,10 @@ def sweep(
         bool,
         typer.Option(
             "--grid",
-            help="Instead of axes: the runs of `isthmus reproduce partial-page-migration --grid`, "
-            "into its folder.",
+            help="Instead of axes: every combination of the answers to the open questions of "
+            "Zhang 2019 (docs/simulate.md), about 7,700 runs.",
         ),
     ] = False,
-    jobs: JobsOption = None,
     workers: Annotated[
         int | None,
         typer.Option(metavar="N", min=1, max=256, help="Run in N processes of this machine."),
@@ -75,7 +73,6 @@ def sweep(
     scheduler: SchedulerOption = None,
     hosts: HostsOption = None,
     python: PythonOption = None,
-    debug: DebugOption = False,
 ) -> None:
     """
     Simulate every combination of values, on one machine or many.
@@ -89,8 +86,7 @@ def sweep(
 
     Exit codes: 0 ok, 1 error (finished points stand), 2 usage, 130 interrupted by Ctrl-C.
     """
-    del debug  # its callback has stored it
-    runners = _runners(jobs, workers, scheduler, hosts, python)
+    runners = _runners(workers, scheduler, hosts, python)
     if grid:
         if workload or axes or settings or (policy, machine, seed) != (_POLICY, _MACHINE, 0):
             raise UsageError(
@@ -109,7 +105,6 @@ def sweep(
 
 
 def _runners(
-    jobs: int | None,
     workers: int | None,
     scheduler: str | None,
     hosts: Path | None,
@@ -117,12 +112,7 @@ def _runners(
 ) -> Runners:
     """Check where points run, before anything starts."""
     if (workers, scheduler, hosts, python) == (None, None, None, None):
-        return lambda: here(jobs)
-    if jobs is not None:
-        raise UsageError(
-            "--jobs is for this machine's cores",
-            hint="leave it out: workers use all of theirs, and --workers N is N processes",
-        )
+        return here
     place = place_of(workers, scheduler, hosts, python, usual_workers=1)
     return lambda: runner_at(place)
 

@@ -8,7 +8,6 @@ import typer
 
 from isthmus.cli.command_group import command_group
 from isthmus.cli.sim.options import SeedOption
-from isthmus.cli.state import DebugOption
 from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
 from isthmus.cli.terminal import columns_of
@@ -39,10 +38,8 @@ def record(
     ] = None,
     seed: SeedOption = 0,
     zstd: _ZstdOption = False,
-    debug: DebugOption = False,
 ) -> None:
     """Record the memory operations of a workload."""
-    del debug  # its callback has stored it
     from isthmus.cli.output import check_output
     from isthmus.sim.running import open_source
     from isthmus.sim.settings import read_sizes
@@ -57,11 +54,8 @@ def record(
 @trace.command()
 def info(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A trace.")],
-    *,
-    debug: DebugOption = False,
 ) -> None:
     """Summarise a trace."""
-    del debug  # its callback has stored it
     from isthmus.sim.trace.file import trace_info
     from isthmus.sim.trace.report import info_text
 
@@ -80,7 +74,6 @@ def import_accelsim(
         bool,
         typer.Option("--sampled", help="The trace lacks CTAs on purpose: they do nothing."),
     ] = False,
-    debug: DebugOption = False,
 ) -> None:
     """
     Read an Accel-Sim or NVBit trace, block by block in bounded memory.
@@ -88,7 +81,6 @@ def import_accelsim(
     Such traces have no texture and constant accesses, asynchronous copies and allocations: the
     warnings say what is missing.
     """
-    del debug  # its callback has stored it
     from isthmus.cli.output import check_output
     from isthmus.sim.trace.importing import import_trace
 

@@ -81,7 +81,6 @@ class Demand:
     Attributes:
         sizes: In bytes, ascending; None for each test's own.
         managed: Measure managed memory too; off by default, because it can slow a machine down.
-        runs: The number of runs of the small-copy experiments; None for their default.
     """
 
     limits: Limits
@@ -89,7 +88,6 @@ class Demand:
     quick: bool = False
     managed: bool = False
     emulated: bool = False
-    runs: int | None = None
 
     @property
     def quick_bytes(self) -> int:

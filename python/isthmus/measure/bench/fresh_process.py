@@ -59,7 +59,7 @@ def measure_here(request: Request, observer: Observer, should_stop: Callable[[],
     from isthmus.measure.bench.invocation import carry_out, plan_request
     from isthmus.measure.bench.opening import open_session
 
-    surroundings = open_session(request.device, bind=request.bind)
+    surroundings = open_session(request.device)
     plan = plan_request(request, surroundings)
     return carry_out(request, plan, surroundings, observer, should_stop)
 

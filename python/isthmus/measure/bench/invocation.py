@@ -61,7 +61,6 @@ def plan_request(request: Request, surroundings: Surroundings) -> Plan:
         quick=request.quick,
         managed=request.managed,
         emulated=emulated,
-        runs=request.runs,
     )
     return plan_points(request.tests, demand)
 
@@ -155,8 +154,6 @@ def _options(request: Request, budget_s: float) -> Options:
         max_bytes=request.max_bytes,
         budget_s=budget_s,
         samples=request.keep_samples,
-        runs=request.runs,
         num_samples=request.num_samples,
         verify=request.verify,
-        bind=request.bind,
     )

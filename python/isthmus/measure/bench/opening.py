@@ -95,9 +95,9 @@ class Opened:
         )
 
 
-def open_session(wanted: str | None, *, bind: bool = True) -> Opened:
+def open_session(wanted: str | None) -> Opened:
     """
-    Choose a device as `choose_device` does, and prepare it; `bind` binds this thread, and the
+    Choose a device as `choose_device` does, and prepare it; binds this thread, and the
     host's memory with it, to the device's NUMA node.
     """
     from isthmus import _native
@@ -106,7 +106,7 @@ def open_session(wanted: str | None, *, bind: bool = True) -> Opened:
     driver = choice.driver
     facts = driver.device(choice.ordinal)
     # Bound before anything is allocated, so that the driver's own memory is near the device too.
-    placement = bind_near_device(facts.pci_address, _native, emulated=driver.emulated, bind=bind)
+    placement = bind_near_device(facts.pci_address, _native, emulated=driver.emulated)
     context = _open_context(driver, choice.ordinal)
     kernels, kernel_notes = open_kernels(driver, context)
     device = DeviceUnderTest(driver, context, kernels, placement=placement)

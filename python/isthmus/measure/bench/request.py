@@ -15,7 +15,6 @@ class Request:
         tests: What to run, in order.
         sizes: Sizes of the bandwidth tests in bytes, ascending; None for the default sweep.
         max_bytes: The most memory a measurement may allocate on each side; None: what is free.
-        runs: Runs of the small-transfer experiments; None for the default.
         repeat: Measure everything in so many fresh processes; None: once, in this process.
         budget_s: Seconds for the measurements, of each process; None for the default.
         num_samples: The number of samples of each metric; None for each test's rule.
@@ -28,12 +27,10 @@ class Request:
     quick: bool = False
     managed: bool = False
     max_bytes: int | None = None
-    runs: int | None = None
     repeat: int | None = None
     budget_s: float | None = None
     keep_samples: bool = False
     num_samples: int | None = None
     verify: bool = True
-    bind: bool = True
     command: Sequence[str] = ()
     spent_s: float = 0.0

@@ -1,4 +1,4 @@
-"""Chooses tests by suite, by name or pattern, and by prefix."""
+"""Chooses tests by suite, and by name or pattern."""
 
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
@@ -13,18 +13,15 @@ _PATTERN = frozenset("*?[]")
 _ONLY_ON_REQUEST = frozenset({Suite.PAGING})
 
 
-def select_tests(
-    names: Sequence[str] = (), prefixes: Sequence[str] = (), suites: Sequence[str] = ()
-) -> list[BenchTest]:
+def select_tests(names: Sequence[str] = (), suites: Sequence[str] = ()) -> list[BenchTest]:
     """
-    Choose tests by names or patterns, beginnings and suites, each once, in the registry's order.
-    None of all chooses all but suite paging; without names and prefixes, none that is measured only
+    Choose tests by names or patterns, and suites, each once, in the registry's order.
+    None of all chooses all but suite paging; without names, none that is measured only
     by name.
     """
     wanted = {_suite(name) for name in suites} or set(Suite)
     chosen = {test for name in names for test in _named(name)}
-    chosen |= {test for prefix in prefixes for test in _matching(prefix)}
-    if not names and not prefixes:
+    if not names:
         chosen = {test.name for test in TESTS if not test.only_by_name}
         wanted -= set() if suites else _ONLY_ON_REQUEST
     found = [test for test in TESTS if test.name in chosen and test.suite in wanted]
@@ -62,13 +59,6 @@ def _named(name: str) -> set[str]:
     raise UsageError(f"no test's name fits '{shortened(name)}'", hint=_nearest(words))
 
 
-def _matching(prefix: str) -> set[str]:
-    matches = {name for name in BY_NAME if prefix and name.startswith(prefix)}
-    if matches:
-        return matches
-    raise UsageError(f"no test's name begins with '{prefix}'", hint=_nearest(prefix))
-
-
 def _nearest(typed: str) -> str:
     return f"{did_you_mean(typed, BY_NAME)} {_SEE_LIST}".strip()
 
@@ -77,5 +67,5 @@ def _elsewhere(chosen: Iterable[str], suites: Sequence[str]) -> UsageError:
     real = list(dict.fromkeys(test.suite.value for test in TESTS if test.name in set(chosen)))
     return UsageError(
         f"no chosen test is of suite {' or '.join(suites)}",
-        hint=f"-t and -p choose among the tests of the suites: name {', '.join(real)}, or no suite",
+        hint=f"-t chooses among the tests of the suites: name {', '.join(real)}, or no suite",
     )

@@ -10,7 +10,7 @@ from isthmus.measure.expected.values import GpuValues, Value, is_plausible, link
 from isthmus.measure.run.model import Run
 from isthmus.measure.run.result import Result
 
-_FIRST = "# Expected values for `isthmus fleet check --expect` and `isthmus bench --expect-file`."
+_FIRST = "# Expected values for `isthmus fleet check --expect` and `isthmus bench --expect`."
 # What healthy machines differ by, by the clock that timed it: docs/adr/0013-judging-families.md.
 _TOLERANCE = {"device": 0.05, "host": 0.35}
 

@@ -7,7 +7,6 @@ from typing import Protocol
 from isthmus.errors import Error
 from isthmus.measure.machine.host import NodeFacts
 
-_LEFT_ALONE = "thread and memory were not bound to a NUMA node, as requested"
 _REFUSED = "this process may use none of its CPUs, or the kernel refused"
 # A few pages elsewhere mean nothing: some belong to none of our buffers, or the node was full.
 _MAX_STRAY = 0.05
@@ -59,9 +58,7 @@ class Placement:
         return self.device_node
 
 
-def bind_near_device(
-    pci_address: str, topology: Topology, *, emulated: bool, bind: bool = True
-) -> Placement:
+def bind_near_device(pci_address: str, topology: Topology, *, emulated: bool) -> Placement:
     """
     Bind the calling thread to the device's node, if the host has more than one; an emulated device
     has none.
@@ -70,9 +67,7 @@ def bind_near_device(
     nodes = topology.numa_nodes()
     device_node = None if emulated else topology.pci_numa_node(pci_address)
     bound_node, notes = None, []
-    if not bind:
-        notes.append(_LEFT_ALONE)
-    elif device_node is not None and len(nodes) > 1:
+    if device_node is not None and len(nodes) > 1:
         try:
             if topology.bind_thread_to_node(device_node):
                 bound_node = device_node

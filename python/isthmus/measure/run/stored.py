@@ -86,7 +86,6 @@ def expendable(
     *,
     keep: int | None = None,
     older_than: timedelta | None = None,
-    unfinished: bool = False,
     now: datetime | None = None,
 ) -> list[StoredRun]:
     """
@@ -97,8 +96,6 @@ def expendable(
     there = [run for run in ours if run.state != State.RUNNING]
     if keep is not None:
         there = there[: max(0, len(there) - keep)]
-    if unfinished:
-        there = [run for run in there if run.state in {State.UNFINISHED, State.DAMAGED}]
     if older_than is not None:
         limit = (now or datetime.now(UTC)) - older_than
         there = [run for run in there if run.started_at is not None and run.started_at < limit]

@@ -83,7 +83,7 @@ def _changes(series: Sequence[Series], last: str) -> list[str]:
     if not moved:
         return [sentence]
     differ = "This one differs" if len(moved) == 1 else "These differ"
-    more = "`isthmus report --compare` judges whether that is more than noise"
+    more = "`isthmus compare` judges whether that is more than noise"
     return [f"{sentence} {differ} by more: {'; '.join(moved)}. {more}."]
 
 

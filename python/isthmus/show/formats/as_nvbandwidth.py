@@ -24,8 +24,8 @@ _NOTE = (
 )
 
 
-def as_nvbandwidth(run: Run, *, use_mean: bool = False, verbose: bool = False) -> str:
-    """Write a run the way nvbandwidth prints one, with its -m (`use_mean`) and -v (`verbose`)."""
+def as_nvbandwidth(run: Run, *, verbose: bool = False) -> str:
+    """Write a run the way nvbandwidth prints one, with its -v (`verbose`)."""
     warning = emulated_warning(run.machine)
     head = [
         f"isthmus Version: {run.run.isthmus_version}, in nvbandwidth's format",
@@ -38,15 +38,11 @@ def as_nvbandwidth(run: Run, *, use_mean: bool = False, verbose: bool = False) -
         f"Device {_device(run)}",
         "",
     ]
-    body = [
-        line
-        for test in _tests(run)
-        for line in _test_lines(run, test, use_mean=use_mean, verbose=verbose)
-    ]
+    body = [line for test in _tests(run) for line in _test_lines(run, test, verbose=verbose)]
     return "\n".join([*head, *body, _NOTE]) + "\n"
 
 
-def as_nvbandwidth_json(run: Run, *, use_mean: bool = False, verbose: bool = False) -> str:
+def as_nvbandwidth_json(run: Run, *, verbose: bool = False) -> str:
     """Write a run as nvbandwidth's JSON, with cells as text and "N/A"; arguments as above."""
     warning = emulated_warning(run.machine)
     document: dict[str, Any] = {
@@ -56,9 +52,7 @@ def as_nvbandwidth_json(run: Run, *, use_mean: bool = False, verbose: bool = Fal
         "Driver Version": run.machine.driver.driver_version or _NOT_MEASURED,
         "GPU Device list": [_device(run)],
         **({"warning": warning} if warning else {}),
-        "testcases": [
-            _test_object(run, test, use_mean=use_mean, verbose=verbose) for test in _tests(run)
-        ],
+        "testcases": [_test_object(run, test, verbose=verbose) for test in _tests(run)],
     }
     return json.dumps({"nvbandwidth": document}, indent=3) + "\n"
 
@@ -81,8 +75,8 @@ def _cuda_number(run: Run) -> int:
     return int(version["major"]) * 1000 + int(version["minor"] or 0) * 10 if version else 0
 
 
-def _test_lines(run: Run, test: str, *, use_mean: bool, verbose: bool) -> list[str]:
-    matrix = matrix_of(run, test, use_mean=use_mean)
+def _test_lines(run: Run, test: str, *, verbose: bool) -> list[str]:
+    matrix = matrix_of(run, test)
     if matrix is None:
         status, why = _trouble(run, test)
         return [f"Running {test}.", f"{status}: {one_line(why)}", ""]
@@ -102,8 +96,8 @@ def _test_lines(run: Run, test: str, *, use_mean: bool, verbose: bool) -> list[s
     return [*lines, f"COEFFICIENT_OF_VARIATION {key} {matrix.variation:.2f}", ""]
 
 
-def _test_object(run: Run, test: str, *, use_mean: bool, verbose: bool) -> dict[str, Any]:
-    matrix = matrix_of(run, test, use_mean=use_mean)
+def _test_object(run: Run, test: str, *, verbose: bool) -> dict[str, Any]:
+    matrix = matrix_of(run, test)
     if matrix is None:
         status, why = _trouble(run, test)
         return {"name": test, "status": status, "error" if status == "Error" else "reason": why}

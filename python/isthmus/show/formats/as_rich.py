@@ -17,14 +17,11 @@ def as_renderable(
     run: Run,
     *,
     width: int,
-    use_mean: bool = False,
     verbose: bool = False,
     pictures: bool = False,
 ) -> Text:
     """Lay out a run for a terminal: the same words and numbers as the plain text."""
-    return page_renderable(
-        page_as(run, use_mean=use_mean, verbose=verbose, pictures=pictures), width
-    )
+    return page_renderable(page_as(run, verbose=verbose, pictures=pictures), width)
 
 
 def page_renderable(page: Page, width: int) -> Text:

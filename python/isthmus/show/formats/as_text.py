@@ -13,7 +13,6 @@ from isthmus.show.tables.experiments import experiment_notes, experiment_tables
 from isthmus.show.tables.first_look import first_look_of, is_first_look
 from isthmus.show.tables.fitted import fitted_notes, fitted_tables
 from isthmus.show.tables.host import host_notes, host_tables
-from isthmus.show.tables.means import call_means, with_means
 from isthmus.show.tables.memory_kinds import memory_notes, memory_tables
 from isthmus.show.tables.multi import multi_notes, multi_tables
 from isthmus.show.tables.numa import numa_notes, numa_tables
@@ -74,23 +73,21 @@ def page_of(run: Run) -> Page:
     )
 
 
-def page_as(run: Run, *, use_mean: bool, verbose: bool, pictures: bool = False) -> Page:
+def page_as(run: Run, *, verbose: bool, pictures: bool = False) -> Page:
     """
     Collect a report; for a quick run, a first look. Pictures are lines of bars, in characters that
     an encoding may lack.
     """
     collect = first_look_of if is_first_look(run) and not verbose else page_of
-    page = call_means(collect(with_means(run))) if use_mean else collect(run)
+    page = collect(run)
     samples = about_device(run.machine, [samples_table(run)] if verbose else [])
     sweeps = about_device(run.machine, sweep_tables(run) if pictures else [])
     return replace(page, tables=(*page.tables, *sweeps, *samples))
 
 
-def as_text(
-    run: Run, *, use_mean: bool = False, verbose: bool = False, width: int = PAGE_WIDTH
-) -> str:
+def as_text(run: Run, *, verbose: bool = False, width: int = PAGE_WIDTH) -> str:
     """Write a run as plain text."""
-    return page_text(page_as(run, use_mean=use_mean, verbose=verbose), width)
+    return page_text(page_as(run, verbose=verbose), width)
 
 
 def page_text(page: Page, width: int = PAGE_WIDTH) -> str:

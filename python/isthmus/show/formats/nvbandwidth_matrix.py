@@ -26,7 +26,6 @@ class Matrix:
     cells: dict[tuple[int, int], Result]
     rows: tuple[int, ...]
     columns: tuple[int, ...]
-    use_mean: bool
 
     def value(self, row: int, column: int) -> float | None:
         """Give a cell's number in GB/s or ns; None if it wasn't measured."""
@@ -66,10 +65,10 @@ class Matrix:
         ]
 
     def _number(self, result: Result) -> float | None:
-        return result.mean if self.use_mean and result.mean is not None else result.median
+        return result.median
 
 
-def matrix_of(run: Run, test: str, *, use_mean: bool) -> Matrix | None:
+def matrix_of(run: Run, test: str) -> Matrix | None:
     """
     Collect a test's matrix: for each pair, the largest size in plain circumstances; None if nothing
     fills a cell.
@@ -87,7 +86,7 @@ def matrix_of(run: Run, test: str, *, use_mean: bool) -> Matrix | None:
     rows = tuple(sorted({row for row, _ in places}))
     if any(PEER in result.axes for result in cells.values()):
         rows = columns = tuple(sorted({*rows, *columns}))
-    matrix = Matrix(test=test, cells=cells, rows=rows, columns=columns, use_mean=use_mean)
+    matrix = Matrix(test=test, cells=cells, rows=rows, columns=columns)
     return matrix if matrix.values else None
 
 

@@ -18,9 +18,9 @@ def render_as(run: Run, layout: TableLayout) -> str:
     """Write a run in a layout."""
     if layout.wanted == RunFormat.NVBANDWIDTH:
         write = as_nvbandwidth_json if layout.as_json else as_nvbandwidth
-        return write(run, use_mean=layout.use_mean, verbose=layout.verbose)
+        return write(run, verbose=layout.verbose)
     if layout.wanted == RunFormat.TEXT:
-        return as_text(run, use_mean=layout.use_mean, verbose=layout.verbose)
+        return as_text(run, verbose=layout.verbose)
     writers = {
         RunFormat.JSON: run_text,
         RunFormat.CSV: as_csv,

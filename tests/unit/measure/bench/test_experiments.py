@@ -25,13 +25,6 @@ def test_a_run_has_the_originals_iterations_and_moves_little_where_copies_are_la
         assert test.iterations(16 << 20) == 10
 
 
-def test_runs_that_were_asked_for_are_all_taken_and_kept_in_the_result() -> None:
-    ((size, variation), *_) = ROUND.points(Demand(limits=ROOMY, runs=7))
-    rule = ROUND.stopping(size, variation, 0.001, emulated=True)
-    assert (rule.min_samples, rule.max_samples) == (7, 7)
-    assert dict(variation.axes)["runs"] == 7
-
-
 def test_five_runs_are_taken_by_default_and_two_of_modelled_ones() -> None:
     ((size, variation), *_) = ROUND.points(Demand(limits=ROOMY))
     assert ROUND.stopping(size, variation, 1.0, emulated=False).min_samples == 5

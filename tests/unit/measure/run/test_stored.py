@@ -70,7 +70,7 @@ def test_the_latest_runs_that_stay_are_the_latest_of_all_whether_finished_or_not
     RunJournal(runs_folder(), a_run(0)).close()
     save_run(a_run(1))
     save_run(a_run(2))
-    going = expendable(stored_runs(), keep=2, unfinished=True)
+    going = expendable(stored_runs(), keep=2)
     assert [int(run.id, 16) for run in going] == [0]
 
 
@@ -114,8 +114,6 @@ def several() -> list[StoredRun]:
         ({"keep": 9}, []),
         ({"older_than": timedelta(days=2)}, [0, 1]),
         ({"older_than": timedelta(days=2), "keep": 4}, [0]),
-        ({"unfinished": True}, [4]),
-        ({"unfinished": True, "keep": 1}, []),
     ],
 )
 def test_what_every_rule_lets_go_can_go(
@@ -129,7 +127,7 @@ def test_what_every_rule_lets_go_can_go(
 def test_a_run_that_is_being_measured_is_neither_expendable_nor_removed() -> None:
     running = RunJournal(runs_folder(), a_run(0))
     (found,) = stored_runs()
-    assert expendable([found], keep=0, unfinished=True) == []
+    assert expendable([found], keep=0) == []
     with pytest.raises(UsageError, match="run 00000000 is being measured"):
         remove_run(found)
     (path,) = runs_folder().iterdir()

@@ -41,12 +41,11 @@ class SmallTransferTest(BenchTest):
     num_iterations: int
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
-        """List sizes, each with the iterations of a run, and the requested number of runs."""
-        runs = () if demand.runs is None else (("runs", demand.runs),)
-        short = demand.emulated and demand.sizes is None and demand.runs is None
+        """List sizes, each with the iterations of a run."""
+        short = demand.emulated and demand.sizes is None
         most = _EMULATED_ITERATIONS if short else self.num_iterations
         return [
-            (size, Variation(axes=(("iterations", min(most, self.iterations(size))), *runs)))
+            (size, Variation(axes=(("iterations", min(most, self.iterations(size))),)))
             for size in _sizes(demand)
         ]
 
@@ -74,13 +73,11 @@ class SmallTransferTest(BenchTest):
     def stopping(
         self, size_bytes: int, variation: Variation, share_s: float, *, emulated: bool
     ) -> StoppingRule:
-        """Make the requested number of runs, otherwise a few; never fewer because they agree."""
-        del size_bytes
-        runs = dict(variation.axes).get("runs")
-        least = _EMULATED_RUNS if emulated else DEFAULT_RUNS
+        """Make a few runs; never fewer because they agree."""
+        del size_bytes, variation
         return StoppingRule(
-            min_samples=least if runs is None else int(runs),
-            max_samples=DEFAULT_RUNS if runs is None else int(runs),
+            min_samples=_EMULATED_RUNS if emulated else DEFAULT_RUNS,
+            max_samples=DEFAULT_RUNS,
             max_seconds=share_s,
             relative_iqr=0.0,
         )
