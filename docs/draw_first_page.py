@@ -8,6 +8,8 @@ report is docs/reports/h100.html in Debian's Chromium; without a browser its pic
 """
 
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -24,7 +26,7 @@ PARTS = 3
 # Pixels of a character and of a line, and the seconds between two lines.
 CHARACTER, LINE, DELAY = 8.4, 18, 0.12
 _STYLE = """
-text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fill: #d6deeb; white-space: pre }
+text { font: 14px ui-monospace, Menlo, Consolas, monospace; fill: #d6deeb; white-space: pre }
 .typed { fill: #7fdbca; font-weight: bold }
 text { animation: shown 0s both } @keyframes shown { from { opacity: 0 } to { opacity: 1 } }
 @media (prefers-reduced-motion) { text { animation: none } }
@@ -34,9 +36,12 @@ text { animation: shown 0s both } @keyframes shown { from { opacity: 0 } to { op
 def printed() -> list[str]:
     """Run the command, and give the lines that the picture shows."""
     settings = os.environ | {"COLUMNS": str(COLUMNS), "TERM": "dumb", "ISTHMUS_DRIVER": "emulated"}
-    program = [sys.executable, "-P", "-m", *COMMAND]
-    done = subprocess.run(program, env=settings, capture_output=True, text=True, check=True)  # noqa: S603
-    return "\n\n".join(done.stdout.split("\n\n")[:PARTS]).split("\n")
+    # Behind a terminal: in a pipe its lines are longer.
+    typed = f"stty cols {COLUMNS} && {shlex.join([sys.executable, '-P', '-m', *COMMAND])}"
+    command = ["script", "--quiet", "--return", "--command", typed, "/dev/null"]
+    done = subprocess.run(command, env=settings, capture_output=True, text=True, check=True)  # noqa: S603
+    said = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
+    return "\n\n".join(said.split("\n\n")[:PARTS]).split("\n")
 
 
 def recording(lines: list[str]) -> str:
@@ -52,7 +57,7 @@ def recording(lines: list[str]) -> str:
     height = LINE * len(shown) + 24
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">',
             f"<style>{_STYLE}</style>",
             f'<rect width="{width}" height="{height}" rx="8" fill="#0b1220"/>',
             *texts,
