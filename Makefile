@@ -64,7 +64,7 @@ test:  ## tests that need no GPU, without the long ones
 test-long: labelled = -L long
 test-long: marked = -m long
 test-long: programs = .long
-test-long: browser test  ## the long ones: all faults, fleets on real processes, a browser, every architecture
+test-long: browser $(VENV)/.docs test  ## the long ones: all faults, fleets on real processes, a browser, every architecture
 
 test-cpp:  ## those of test in C++
 	@$(MAKE) --no-print-directory -j 2 ran-cpp
@@ -120,7 +120,7 @@ floors: $(VENV)/.isthmus  ## the tests of the commands and of copies, with the o
 
 docs: $(VENV)/.docs  ## the documentation as a site with a search, in build/docs/index.html
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
-	@echo build/docs/index.html
+	@echo "file://$(abspath build/docs/index.html)"
 
 clean:  ## everything that was built or installed here
 	rm -rf $(VENV) build dist

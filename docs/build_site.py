@@ -50,5 +50,7 @@ def on_files(files: Files, config: Any) -> Files:  # noqa: ANN401 - MkDocs' own
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:  # noqa: ANN401 - MkDocs' own
-    """Keep the links that lead somewhere."""
+    """Keep the links that lead somewhere, and let users' pages be found before decisions."""
+    if page.file.src_uri.startswith("adr/"):
+        page.meta["search"] = {"boost": 1e-6}
     return without_links_outside(markdown, page.file.src_uri)

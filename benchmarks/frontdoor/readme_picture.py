@@ -38,7 +38,9 @@ THEMES = {
 }
 _KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
 # Of the axis, and of the labels at the lines.
-TICKS = [4, _KIB, 64 * _KIB, _MIB, 16 * _MIB, _GIB]
+TICKS = [4, 64 * _KIB, _GIB]
+# A phone shows the picture in 360 of its 470 pixels: letters keep 10.
+LETTERS = 13
 SIZE = (
     "datum.value < 1024 ? datum.value + ' B' : datum.value < 1048576 ? datum.value / 1024 + ' KiB'"
 )
@@ -65,8 +67,8 @@ def panel(rows: list[dict[str, Any]], direction: str, colours: dict[str, str]) -
     shown = alt.Data(values=[row for row in rows if row["panel"] == direction])
     x = alt.X(
         "bytes:Q",
-        scale=alt.Scale(type="log", base=2, domain=[4, 4 * _GIB], nice=False),
-        axis=alt.Axis(values=TICKS, labelExpr=SIZE, title="size of the array", grid=False),
+        scale=alt.Scale(type="log", base=2, domain=[4, 1 << 42], nice=False),
+        axis=alt.Axis(values=TICKS, labelExpr=SIZE, title="size", grid=False),
     )
     y = alt.Y(
         "gigabytes_per_second:Q",
@@ -81,12 +83,12 @@ def panel(rows: list[dict[str, Any]], direction: str, colours: dict[str, str]) -
     names = [
         alt.Chart(shown)
         .transform_filter(f"datum.bytes == {_GIB} && datum.library == '{library}'")
-        .mark_text(align="left", dx=6, dy=shift, fontSize=13, fontWeight="bold")
+        .mark_text(align="left", dx=4, dy=shift, fontSize=LETTERS, fontWeight="bold")
         .encode(x=x, y=y, color=colour, text="library:N")
         for library, shift in (("Isthmus", 0), ("PyTorch", 9), ("CuPy", -9))
     ]
     title = PANELS[direction]
-    return alt.layer(lines, *names).properties(width=340, height=200, title=title)
+    return alt.layer(lines, *names).properties(width=190, height=180, title=title)
 
 
 def picture(record: dict[str, Any], theme: str) -> alt.HConcatChart:
@@ -99,16 +101,22 @@ def picture(record: dict[str, Any], theme: str) -> alt.HConcatChart:
         drawn.properties(
             background="transparent",
             title=alt.Title(
-                f"Copies of NumPy arrays, {machine['device']}, "
+                f"{machine['device']}, "
                 f"PCIe Gen{machine['link_generation']} x{machine['link_width']}",
                 anchor="start",
             ),
         )
         .configure_view(stroke=None)
         .configure_axis(
-            labelColor=ink, titleColor=ink, gridColor=grid, domainColor=grid, tickColor=grid
+            labelColor=ink,
+            titleColor=ink,
+            gridColor=grid,
+            domainColor=grid,
+            tickColor=grid,
+            labelFontSize=LETTERS,
+            titleFontSize=LETTERS,
         )
-        .configure_title(color=ink)
+        .configure_title(color=ink, fontSize=LETTERS)
     )
 
 

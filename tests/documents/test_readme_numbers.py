@@ -64,10 +64,21 @@ def test_the_picture_says_in_words_what_the_record_has() -> None:
 
 
 def test_loading_takes_as_long_as_the_record_says() -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
+    page = (ROOT / "docs/model-loading.md").read_text("utf-8")
     record = json.loads((ROOT / "benchmarks/transfer/h200/loading.json").read_text("utf-8"))
     seconds = {
         row["contestant"]: row["median_s"] for row in record["results"] if row["cache"] == "warm"
     }
     words = f"takes {seconds['isthmus torch']:.2f} s, and with `safetensors` "
-    assert f"{words}{seconds['safetensors mmap']:.2f} s" in readme
+    assert f"{words}{seconds['safetensors mmap']:.2f} s" in page
+
+
+def test_the_first_page_is_short_and_names_both_commands_at_once() -> None:
+    lines = (ROOT / "README.md").read_text("utf-8").splitlines()
+    assert len(lines) <= 130
+    first = "\n".join(lines[:40])
+    assert all(words in first for words in ('.to("cuda")', "make bench", "make test"))
+
+
+def test_the_changelog_is_short() -> None:
+    assert len((ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()) <= 60

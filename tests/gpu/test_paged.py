@@ -150,12 +150,12 @@ def sums_of_lanes(host: Any, unit_items: int) -> list[int]:
 def test_lanes_of_a_warp_that_went_different_ways_wait_for_each_other_without_an_end(
     cupy: Any, kernels: Any, unit: str
 ) -> None:
-    host, _ = filled(cupy, kernels, 1 << 20)
     unit_items = parse_sizes(unit)[0] // 4
+    host, _ = filled(cupy, kernels, max(1 << 20, 64 * unit_items))
     expected = sums_of_lanes(host, unit_items)
     found = cupy.zeros(32, cupy.uint32)
     with isthmus.PagedArray(host, unit) as array:
-        for _ in range(200):
+        for _ in range(200 if unit_items < 1 << 16 else 20):
             arguments = (array.argument(), np.uint64(unit_items), found)
             kernels.get_function("apart")((1,), (32,), arguments)
             assert found.get().tolist() == expected
