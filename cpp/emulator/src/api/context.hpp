@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "api/cuda_api.hpp"
+#include "machine/link.hpp"
 #include "machine/profiles.hpp"
-#include "machine/shared_link.hpp"
 #include "streams/scheduler.hpp"
 #include "streams/stream.hpp"
 

@@ -6,8 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "api/call_log.hpp"
-#include "api/faults.hpp"
+#include "api/call.hpp"
 #include "machine/machine.hpp"
 
 namespace isthmus::emulator {

@@ -2,7 +2,7 @@
 #include "api/call.hpp"
 #include "api/context.hpp"
 #include "copies/addressed_copies.hpp"
-#include "machine/paces.hpp"
+#include "machine/machine.hpp"
 #include "memory/memory.hpp"
 #include "streams/stream_capture.hpp"
 

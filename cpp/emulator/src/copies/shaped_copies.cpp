@@ -8,7 +8,6 @@
 #include "api/context.hpp"
 #include "machine/link.hpp"
 #include "machine/machine.hpp"
-#include "machine/paces.hpp"
 #include "memory/memory.hpp"
 
 namespace isthmus::emulator {

@@ -9,7 +9,6 @@
 #include <atomic>
 
 #include "machine/machine.hpp"
-#include "machine/paces.hpp"
 
 namespace isthmus::emulator {
 namespace {

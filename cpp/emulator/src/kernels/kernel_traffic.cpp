@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "machine/machine.hpp"
-#include "machine/paces.hpp"
 #include "memory/memory.hpp"
 
 namespace isthmus::emulator {

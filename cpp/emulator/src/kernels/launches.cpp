@@ -1,5 +1,7 @@
+// cuModule*: an image is the name of a file in kernels/, whose kernels this library contains.
 // cuLaunchKernel: each kernel has its own thread and runs beside copies and the CPU.
 #include <algorithm>
+#include <cstring>
 
 #include "api/call.hpp"
 #include "api/context.hpp"
@@ -8,6 +10,27 @@
 
 namespace isthmus::emulator {
 namespace {
+
+constexpr std::string_view kImagePrefix = "isthmus-kernels:";
+
+std::string_view stem_of(const void* image) {
+  const auto* text = static_cast<const char*>(image);
+  // A cubin has no terminating null: the comparison stops at the first difference.
+  const bool ours = std::strncmp(text, kImagePrefix.data(), kImagePrefix.size()) == 0;
+  require(ours, CUDA_ERROR_INVALID_IMAGE);
+  const auto kernels = host_kernels();
+  const std::string_view stem = text + kImagePrefix.size();
+  const auto found = std::ranges::find(kernels, stem, &HostKernel::stem);
+  require(found != kernels.end(), CUDA_ERROR_INVALID_IMAGE);
+  return found->stem;
+}
+
+const HostKernel& find_kernel(const Module& module, std::string_view name) {
+  for (const HostKernel& kernel : host_kernels()) {
+    if (kernel.stem == module.stem && kernel.name == name) return kernel;
+  }
+  throw Refusal{CUDA_ERROR_NOT_FOUND};
+}
 
 constexpr std::uint64_t kMaxLanesPerBlock = 1024;
 
@@ -46,14 +69,50 @@ OperationPtr make_launch(Context& context, std::function<void()> run) {
 
 using namespace isthmus::emulator;
 
+extern "C" {
+
+CUresult CUDAAPI cuModuleLoadData(CUmodule* handle, const void* image) {
+  return Call("cuModuleLoadData")([&] {
+    Context& context = current_context();
+    require(handle != nullptr && image != nullptr);
+    auto module = std::make_shared<Module>();
+    module->context = &context;
+    module->stem = stem_of(image);
+    const Lock lock = lock_machine();
+    *handle = machine().modules.add(std::move(module));
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult CUDAAPI cuModuleUnload(CUmodule handle) {
+  return Call("cuModuleUnload")([&] {
+    current_context();
+    const Lock lock = lock_machine();
+    const std::shared_ptr<Module> module = machine().modules.remove(handle);
+    machine().functions.remove_if([&](const Function& each) { return each.module == module; });
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult CUDAAPI cuModuleGetFunction(CUfunction* handle, CUmodule module_handle, const char* name) {
+  return Call("cuModuleGetFunction")([&] {
+    current_context();
+    require(handle != nullptr && name != nullptr);
+    const Lock lock = lock_machine();
+    auto function = std::make_shared<Function>();
+    function->module = machine().modules.find(module_handle);
+    function->kernel = &find_kernel(*function->module, name);
+    *handle = machine().functions.add(std::move(function));
+    return CUDA_SUCCESS;
+  });
+}
+
 // CUDA's signature.
 // NOLINTNEXTLINE(readability-function-size)
-extern "C" CUresult CUDAAPI cuLaunchKernel(CUfunction handle, unsigned int grid_x,
-                                           unsigned int grid_y, unsigned int grid_z,
-                                           unsigned int block_x, unsigned int block_y,
-                                           unsigned int block_z, unsigned int shared_bytes,
-                                           CUstream stream_handle, void** parameters,
-                                           void** extra) {
+CUresult CUDAAPI cuLaunchKernel(CUfunction handle, unsigned int grid_x, unsigned int grid_y,
+                                unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+                                unsigned int block_z, unsigned int shared_bytes,
+                                CUstream stream_handle, void** parameters, void** extra) {
   Call call("cuLaunchKernel");
   return call([&] {
     (void)shared_bytes;
@@ -68,3 +127,5 @@ extern "C" CUresult CUDAAPI cuLaunchKernel(CUfunction handle, unsigned int grid_
     return CUDA_SUCCESS;
   });
 }
+
+}  // extern "C"

@@ -1,24 +1,73 @@
+// Opaque handles that are never reused, so that a destroyed one is always detected.
 // The state of the emulated machine. One for each process, never destroyed: its threads outlive
 // main().
 #pragma once
 
 #include <array>
 #include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
 #include <unordered_map>
 
 #include "api/context.hpp"
-#include "api/handle_table.hpp"
+#include "api/refusal.hpp"
 #include "kernels/kernels.hpp"
+#include "machine/link.hpp"
 #include "machine/profiles.hpp"
 #include "memory/address_map.hpp"
 #include "memory/arrays.hpp"
-#include "memory/memory_objects.hpp"
+#include "memory/memory_object.hpp"
 #include "memory/virtual_memory.hpp"
-#include "streams/graphs.hpp"
 #include "streams/scheduler.hpp"
 #include "streams/stream_capture.hpp"
 
 namespace isthmus::emulator {
+
+/// A new handle value, above those that CUDA reserves (CU_STREAM_LEGACY is 1).
+inline std::uintptr_t next_handle() {
+  static std::atomic<std::uintptr_t> next{0x1000};
+  return next.fetch_add(16);
+}
+
+/// The live objects of one kind. Not synchronised.
+template <typename Handle, typename Object>
+class HandleTable {
+public:
+  Handle add(std::shared_ptr<Object> object) {
+    const std::uintptr_t handle = next_handle();
+    objects_.emplace(handle, std::move(object));
+    return reinterpret_cast<Handle>(handle);
+  }
+
+  /// Throws Refusal(CUDA_ERROR_INVALID_HANDLE) for any handle that isn't alive.
+  std::shared_ptr<Object> find(Handle handle) const {
+    const auto found = objects_.find(reinterpret_cast<std::uintptr_t>(handle));
+    require(found != objects_.end(), CUDA_ERROR_INVALID_HANDLE);
+    return found->second;
+  }
+
+  std::shared_ptr<Object> remove(Handle handle) {
+    std::shared_ptr<Object> object = find(handle);
+    objects_.erase(reinterpret_cast<std::uintptr_t>(handle));
+    return object;
+  }
+
+  template <typename Predicate>
+  void remove_if(Predicate predicate) {
+    std::erase_if(objects_, [&](const auto& row) { return predicate(*row.second); });
+  }
+
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (const auto& row : objects_) visit(row.second);
+  }
+
+  std::size_t size() const { return objects_.size(); }
+
+private:
+  std::map<std::uintptr_t, std::shared_ptr<Object>> objects_;
+};
 
 /// A loaded module; its kernels are part of this library.
 struct Module {
@@ -67,5 +116,18 @@ inline void count_modelled(Duration duration) {
 
 /// Locks the machine's state.
 [[nodiscard]] inline Lock lock_machine() { return machine().scheduler.lock(); }
+
+// The speed of the active profile's transfers, by kinds of memory.
+
+inline Pace pinned_pace() {
+  return {machine().profile().copy_latency, machine().profile().pinned_bytes_per_s};
+}
+inline Pace pageable_pace() {
+  return {machine().profile().copy_latency, machine().profile().pageable_bytes_per_s};
+}
+/// For copies inside the device.
+inline Pace inside_pace() {
+  return {machine().profile().launch_latency, machine().profile().device_bytes_per_s};
+}
 
 }  // namespace isthmus::emulator

@@ -7,7 +7,6 @@
 
 #include "api/call.hpp"
 #include "machine/machine.hpp"
-#include "memory/memory_costs.hpp"
 
 namespace isthmus::emulator {
 namespace {
@@ -154,6 +153,15 @@ HostKind host_kind(Lock& lock, const void* host, std::size_t size_bytes) {
   require_device_range(lock, address_of(host), size_bytes);
   const bool on_device = range->kind == RangeKind::device || range->kind == RangeKind::mapped;
   return on_device ? HostKind::device : HostKind::pinned;
+}
+
+void MemoryCall::take(const MemoryCost& cost, std::size_t size_bytes, Duration more) const {
+  const std::chrono::duration<double, std::nano> pages(
+      cost.page_ns * static_cast<double>(whole_pages(size_bytes)) /
+      static_cast<double>(kPageBytes));
+  const Duration modelled = cost.call + std::chrono::duration_cast<Duration>(pages) + more;
+  count_modelled(modelled);
+  wait_until(begin_ + modelled);
 }
 
 }  // namespace isthmus::emulator

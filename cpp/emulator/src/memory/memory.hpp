@@ -1,7 +1,11 @@
 // The memory behind ranges, and the checks of copies on it.
+// The modelled time of pinning, registering and allocating memory.
 #pragma once
 
+#include <cstddef>
+
 #include "api/context.hpp"
+#include "machine/profiles.hpp"
 #include "memory/address_map.hpp"
 
 namespace isthmus::emulator {
@@ -48,5 +52,16 @@ inline std::size_t rounded_up(std::size_t value, std::size_t multiple) {
 inline std::size_t rounded_down(std::size_t value, std::size_t multiple) {
   return value & ~(multiple - 1);
 }
+
+/// Makes a call take its modelled time, counted from the object's construction. What this machine's
+/// own kernel takes for the call is part of that time, unless it is longer.
+class MemoryCall {
+public:
+  /// Waits for the rest of the time. Not to be called with the machine locked.
+  void take(const MemoryCost& cost, std::size_t size_bytes, Duration more = kNoTime) const;
+
+private:
+  Time begin_ = Clock::now();
+};
 
 }  // namespace isthmus::emulator

@@ -8,7 +8,6 @@
 #include "api/call.hpp"
 #include "machine/machine.hpp"
 #include "memory/memory.hpp"
-#include "memory/memory_costs.hpp"
 
 namespace isthmus::emulator {
 namespace {

@@ -1,5 +1,5 @@
 // cuGraph*: graphs of memcpy nodes.
-#include "streams/graphs.hpp"
+#include "streams/stream_capture.hpp"
 
 #include "api/call.hpp"
 #include "machine/machine.hpp"

@@ -1,6 +1,8 @@
 // Captured streams: copies are recorded, and calls that a capture forbids are refused.
+// Graphs of copies, and their executable forms.
 #pragma once
 
+#include <cstddef>
 #include <thread>
 #include <vector>
 
@@ -45,5 +47,12 @@ void refuse_in_capture(Lock& lock, const StreamPtr& stream);
 /// for it is captured; the capture is then invalid. Captures of other streams
 /// (CU_STREAM_NON_BLOCKING) aren't affected. Seen with driver 580.
 void refuse_beside_blocking_capture(Lock& lock, const Context& context);
+
+/// A graph or an executable graph: its copies in the order in which they were added, which is
+/// compatible with their dependencies; for a captured graph, in stream order.
+struct Graph {
+  Context* context = nullptr;  ///< of an executable graph; the only one to launch it in
+  std::vector<AddressedCopy> copies;
+};
 
 }  // namespace isthmus::emulator
