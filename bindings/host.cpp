@@ -4,15 +4,13 @@
 #include <nanobind/stl/vector.h>
 
 #include "bindings/text.hpp"
-#include "host/cpu/affinity.hpp"
+#include "host/cpu/cgroup.hpp"
 #include "host/cpu/clock.hpp"
 #include "host/cpu/copy_instructions.hpp"
-#include "host/cpu/cores.hpp"
-#include "host/cpu/numa.hpp"
+#include "host/cpu/cpu_list.hpp"
 #include "host/cpu/topology.hpp"
-#include "host/memory/huge_pages.hpp"
 #include "host/memory/memory_limits.hpp"
-#include "host/system/iommu.hpp"
+#include "host/system/pci.hpp"
 #include "host/system/virtualization.hpp"
 
 namespace nb = nanobind;

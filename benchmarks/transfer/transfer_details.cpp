@@ -16,7 +16,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "host/cpu/cores.hpp"
+#include "host/cpu/cgroup.hpp"
 #include "tables.hpp"
 
 namespace {

@@ -21,8 +21,8 @@
 #include <isthmus/window.hpp>
 
 #include "device/buffers.hpp"
-#include "host/cpu/affinity.hpp"
 #include "host/cpu/copy_instructions.hpp"
+#include "host/cpu/cpu_list.hpp"
 #include "host/memory/pattern.hpp"
 #include "rounds.hpp"
 #include "rows.hpp"

@@ -11,7 +11,7 @@
 #include "bindings/text.hpp"
 #include "bindings/unlocked.hpp"
 #include "bindings/words.hpp"
-#include "host/cpu/cores.hpp"
+#include "host/cpu/cgroup.hpp"
 #include "measure/bandwidth/copy_paths.hpp"
 #include "transfer/profile/profile.hpp"
 

@@ -18,7 +18,7 @@
 #include "bindings/gil.hpp"
 #include "bindings/text.hpp"
 #include "bindings/unlocked.hpp"
-#include "device/kernel_sources.hpp"
+#include "device/kernels.hpp"
 #include "driver/forks.hpp"
 #include "host/memory/memory_map.hpp"
 #include "paged/paged_file.hpp"

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "bindings/bindings.hpp"
-#include "device/lasting.hpp"
+#include "device/cleanup.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdio>
 #include <mutex>
+#include <new>
 #include <utility>
 
 namespace isthmus {
@@ -50,6 +51,25 @@ void report_cleanup(const std::string& message) noexcept {
     const std::scoped_lock lock(sink_slot().mutex);
     sink_slot().sink(message);
   } catch (...) {  // NOLINT(bugprone-empty-catch): the sink's own failure
+  }
+}
+
+namespace {
+
+// Never destroyed: destructors of statics may still add to it. Without a lock, because a forked
+// child adds what it has of its parent, one of whose threads may have held it.
+struct Lasting {
+  const void* object;
+  Lasting* next;
+};
+std::atomic<Lasting*> last{nullptr};
+
+}  // namespace
+
+void note_lasting(const void* object) noexcept {
+  auto* const noted = new (std::nothrow) Lasting{object, last.load()};
+  if (noted == nullptr) return;  // it lasts without a note
+  while (!last.compare_exchange_weak(noted->next, noted)) {
   }
 }
 

@@ -1,7 +1,9 @@
 // Errors in destructors: they can't be thrown, so they are reported to a sink.
+// Objects that a device may still use although it no longer answers.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "driver/driver.hpp"
@@ -19,5 +21,14 @@ CleanupSink set_cleanup_sink(CleanupSink sink);
 void report_cleanup(const Driver& driver, CUresult result, std::string_view symbol_name) noexcept;
 /// Reports what else a destructor couldn't do.
 void report_cleanup(const std::string& message) noexcept;
+
+/// Registers an object that is never destroyed, for leak checkers. May be called from any thread.
+void note_lasting(const void* object) noexcept;
+
+/// Keeps an object until the process ends; it is never destroyed. May be called from any thread.
+template <typename Object>
+void keep_until_process_ends(std::unique_ptr<Object> object) noexcept {
+  note_lasting(object.release());
+}
 
 }  // namespace isthmus

@@ -2,8 +2,6 @@
 
 #include <isthmus/errors.hpp>
 
-#include "device/kernel_sources.hpp"
-
 namespace isthmus {
 namespace {
 

@@ -1,3 +1,4 @@
+// The text of kernels/, compiled into the library so that no file has to be found at run time.
 // The project's kernels, ready to launch in one context.
 #pragma once
 
@@ -8,7 +9,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "device/kernel_cache.hpp"
 #include "device/nvrtc.hpp"
@@ -16,6 +19,18 @@
 #include "device/stream.hpp"
 
 namespace isthmus {
+
+struct KernelSource {
+  const char* file_name;  ///< "pattern.cu"
+  const char* text;
+};
+
+/// The files that hold kernels: *.cu
+std::span<const KernelSource> kernel_sources();
+/// The files they include: *.cuh
+std::span<const KernelSource> kernel_headers();
+/// The kernel file with this stem ("pattern"). Throws UsageError if there is none.
+const KernelSource& kernel_source(std::string_view stem);
 
 /// A kernel of a loaded module. Valid as long as the Kernels it came from.
 class Kernel {

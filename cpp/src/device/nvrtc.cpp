@@ -7,9 +7,9 @@
 
 #include <isthmus/errors.hpp>
 
-#include "device/kernel_sources.hpp"
+#include "device/kernels.hpp"
 #include "driver/environment.hpp"
-#include "host/system/folder.hpp"
+#include "host/system/text_file.hpp"
 
 namespace isthmus {
 namespace {

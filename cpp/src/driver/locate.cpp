@@ -1,8 +1,8 @@
 #include "driver/locate.hpp"
 
-#include <string_view>
-
 #include <dlfcn.h>
+
+#include <string_view>
 
 #include <isthmus/errors.hpp>
 
@@ -42,6 +42,16 @@ DriverLocation locate_driver(const std::string& source) {
   if (view.find('/') != std::string_view::npos) return {source, {}};
   throw UsageError("unknown driver '" + source +
                    "': use system, emulated, emulated:PROFILE, or a path with a '/'");
+}
+
+// The library is open already, and stays open: see Driver::open.
+void* emulator_function(const Driver& driver, const char* name) {
+  if (!driver.emulated()) return nullptr;
+  void* const library = dlopen(driver.path().c_str(), RTLD_NOW | RTLD_NOLOAD);
+  if (library == nullptr) return nullptr;
+  void* const function = dlsym(library, name);
+  dlclose(library);
+  return function;
 }
 
 }  // namespace isthmus

@@ -1,7 +1,10 @@
 // Converts "system", "emulated:PROFILE" or a path to the file to open.
+// What the emulated driver has beside CUDA's functions: those of emulator.h.
 #pragma once
 
 #include <string>
+
+#include <isthmus/driver.hpp>
 
 namespace isthmus {
 
@@ -18,5 +21,8 @@ DriverLocation locate_driver(const std::string& source);
 /// The folder of the library or program that contains this code; the emulated driver lies there,
 /// too.
 std::string own_folder();
+
+/// A function of emulator.h by its name; null if the driver is a real one.
+void* emulator_function(const Driver& driver, const char* name);
 
 }  // namespace isthmus

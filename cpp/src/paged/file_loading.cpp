@@ -10,7 +10,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/cpu/cores.hpp"
+#include "host/cpu/cgroup.hpp"
 #include "host/cpu/signal_block.hpp"
 #include "transfer/staging/file_source.hpp"
 

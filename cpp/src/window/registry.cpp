@@ -7,7 +7,7 @@
 
 #include "device/capture.hpp"
 #include "driver/forks.hpp"
-#include "host/system/pci_bars.hpp"
+#include "host/system/pci.hpp"
 #include "window/backends/gdrdrv_abi.hpp"
 
 namespace isthmus::window {

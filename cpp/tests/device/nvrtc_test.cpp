@@ -6,7 +6,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "device/kernel_sources.hpp"
+#include "device/kernels.hpp"
 #include "device/nvrtc.hpp"
 
 namespace isthmus {

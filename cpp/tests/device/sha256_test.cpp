@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "device/sha256.hpp"
+#include "device/kernel_cache.hpp"
 
 namespace isthmus {
 namespace {

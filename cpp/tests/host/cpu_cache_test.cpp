@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "host/cpu/cpu_cache.hpp"
+#include "host/cpu/copy_instructions.hpp"
 
 namespace isthmus::host {
 namespace {

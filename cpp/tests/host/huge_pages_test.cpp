@@ -1,4 +1,4 @@
-#include "host/memory/huge_pages.hpp"
+#include "host/memory/memory_limits.hpp"
 
 #include <sys/prctl.h>
 

@@ -2,8 +2,8 @@
 #include <sys/resource.h>
 
 #include "fixture_tree.hpp"
-#include "host/cpu/affinity.hpp"
-#include "host/cpu/cores.hpp"
+#include "host/cpu/cgroup.hpp"
+#include "host/cpu/cpu_list.hpp"
 #include "host/memory/memory_limits.hpp"
 
 namespace isthmus::host {

@@ -4,7 +4,7 @@
 
 #include "fixture_tree.hpp"
 #include "host/cpu/clock.hpp"
-#include "host/system/iommu.hpp"
+#include "host/system/pci.hpp"
 #include "host/system/virtualization.hpp"
 
 namespace isthmus::host {

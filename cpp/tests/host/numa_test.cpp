@@ -1,4 +1,3 @@
-#include "host/cpu/numa.hpp"
 
 #include <cstring>
 #include <numeric>
@@ -10,7 +9,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/cpu/affinity.hpp"
+#include "host/cpu/cpu_list.hpp"
 #include "host/cpu/topology.hpp"
 
 namespace isthmus::host {

@@ -1,5 +1,5 @@
 // Checks which memory is accessible, without a signal.
-#include "host/memory/page_access.hpp"
+#include "host/memory/pages.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -7,8 +7,6 @@
 #include <cstdlib>
 
 #include <gtest/gtest.h>
-
-#include "host/memory/own_memory.hpp"
 
 namespace isthmus::host {
 namespace {

@@ -1,4 +1,4 @@
-#include "host/system/pci_bars.hpp"
+#include "host/system/pci.hpp"
 
 #include <gtest/gtest.h>
 

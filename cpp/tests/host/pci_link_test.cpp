@@ -1,11 +1,11 @@
-#include "host/system/pci_link.hpp"
+#include "host/system/pci.hpp"
 
 #include <gtest/gtest.h>
 
 #include <isthmus/errors.hpp>
 
 #include "fixture_tree.hpp"
-#include "host/system/machine_names.hpp"
+#include "host/system/virtualization.hpp"
 
 namespace isthmus::host {
 namespace {

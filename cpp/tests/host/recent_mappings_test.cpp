@@ -1,5 +1,5 @@
 // How long an earlier answer about a mapping is reused.
-#include "host/memory/recent_mappings.hpp"
+#include "host/memory/memory_map.hpp"
 
 #include <gtest/gtest.h>
 

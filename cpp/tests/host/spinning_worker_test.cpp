@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "../eventually.hpp"
-#include "host/cpu/affinity.hpp"
+#include "host/cpu/cpu_list.hpp"
 
 namespace isthmus::host {
 namespace {

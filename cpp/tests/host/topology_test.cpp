@@ -5,7 +5,7 @@
 #include <isthmus/errors.hpp>
 
 #include "fixture_tree.hpp"
-#include "host/cpu/affinity.hpp"
+#include "host/cpu/cpu_list.hpp"
 
 namespace isthmus::host {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/cpu/affinity.hpp"
+#include "host/cpu/cpu_list.hpp"
 
 namespace isthmus::measure {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "../device/test_driver.hpp"
 #include "../faults/emulator_controls.hpp"
-#include "host/cpu/affinity.hpp"
+#include "host/cpu/cpu_list.hpp"
 #include "host/cpu/topology.hpp"
 #include "measure/bandwidth/node_copies.hpp"
 #include "measure/loops/failures.hpp"

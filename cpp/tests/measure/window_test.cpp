@@ -9,7 +9,7 @@
 #include <isthmus/errors.hpp>
 
 #include "../device/test_driver.hpp"
-#include "host/cpu/affinity.hpp"
+#include "host/cpu/cpu_list.hpp"
 #include "measure/latency/kernel_push.hpp"
 #include "measure/loops/failures.hpp"
 #include "measure/loops/flags.hpp"

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "faults/emulator_controls.hpp"
-#include "host/cpu/cores.hpp"
+#include "host/cpu/cgroup.hpp"
 #include "transfer/profile/profile.hpp"
 #include "transfer/transfers_under_test.hpp"
 

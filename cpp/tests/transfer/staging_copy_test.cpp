@@ -4,7 +4,7 @@
 #include <random>
 
 #include "environment_variable.hpp"
-#include "host/memory/pageable_buffer.hpp"
+#include "host/memory/huge_mapping.hpp"
 #include "transfer/staging/slot_filler.hpp"
 #include "transfer/staging/staging_job.hpp"
 #include "transfer/staging_under_test.hpp"

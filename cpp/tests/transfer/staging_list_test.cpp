@@ -7,7 +7,7 @@
 #include <isthmus/errors.hpp>
 
 #include "faults/emulator_controls.hpp"
-#include "host/memory/pageable_buffer.hpp"
+#include "host/memory/huge_mapping.hpp"
 #include "transfer/mapped_file.hpp"
 #include "transfer/staging/staged_ranges.hpp"
 #include "transfer/staging_under_test.hpp"

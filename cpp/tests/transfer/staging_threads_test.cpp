@@ -10,7 +10,7 @@
 
 #include "driver/child_process.hpp"
 #include "environment_variable.hpp"
-#include "host/cpu/cores.hpp"
+#include "host/cpu/cgroup.hpp"
 #include "host/system/text_file.hpp"
 #include "occupy.hpp"
 #include "transfer/meeting_place.hpp"

@@ -6,7 +6,7 @@
 #include <isthmus/errors.hpp>
 
 #include "host/memory/address_text.hpp"
-#include "host/memory/recent_mappings.hpp"
+#include "host/memory/memory_map.hpp"
 #include "transfer/transfers_under_test.hpp"
 
 namespace isthmus::transfer {

@@ -6,7 +6,6 @@
 
 #include "faults/emulator_controls.hpp"
 #include "host/memory/memory_map.hpp"
-#include "host/memory/recent_mappings.hpp"
 #include "transfer/mapped_file.hpp"
 #include "transfer/transfers_under_test.hpp"
 

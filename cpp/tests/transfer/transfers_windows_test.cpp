@@ -7,7 +7,7 @@
 #include <isthmus/errors.hpp>
 
 #include "emulator/emulated_machine.hpp"
-#include "host/memory/recent_mappings.hpp"
+#include "host/memory/memory_map.hpp"
 #include "occupy.hpp"
 #include "transfer/transfers_under_test.hpp"
 #include "window/guarded_pages.hpp"

@@ -16,8 +16,7 @@
 #include <unistd.h>
 
 #include "eventually.hpp"
-#include "host/cpu/affinity.hpp"
-#include "host/cpu/cores.hpp"
+#include "host/cpu/cgroup.hpp"
 #include "host/cpu/cpu_list.hpp"
 #include "host/system/text_file.hpp"
 #include "sizes.hpp"

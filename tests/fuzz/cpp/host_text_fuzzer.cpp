@@ -15,16 +15,11 @@
 
 #include "expectations.hpp"
 #include "host/cpu/cgroup.hpp"
-#include "host/cpu/cores.hpp"
 #include "host/cpu/cpu_list.hpp"
 #include "host/cpu/topology.hpp"
-#include "host/memory/huge_pages.hpp"
 #include "host/memory/memory_limits.hpp"
 #include "host/memory/memory_map.hpp"
-#include "host/system/iommu.hpp"
-#include "host/system/machine_names.hpp"
-#include "host/system/pci_bars.hpp"
-#include "host/system/pci_link.hpp"
+#include "host/system/pci.hpp"
 #include "host/system/text_file.hpp"
 #include "host/system/virtualization.hpp"
 

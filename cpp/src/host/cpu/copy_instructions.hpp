@@ -1,8 +1,11 @@
 // The instructions that matter for copying memory, if both the CPU and the system support them.
+// Empties the CPU's caches for measurements.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace isthmus::host {
@@ -39,5 +42,15 @@ struct X86Features {
 ///
 /// Source      Intel SDM vol. 2A (CPUID) and vol. 1 section 14.3, 15.2 (detecting AVX and AVX-512).
 CopyInstructions decode_x86(const X86Features& features) noexcept;
+
+/// The instruction of evict_from_caches(): "clflush", "dc civac"; "" if there is none.
+std::string_view eviction_instruction() noexcept;
+
+/// Writes back and drops every cache line of [address, address + size_bytes) from all caches of all
+/// cores, and waits for it. The contents don't change.
+///
+/// Returns     false, and does nothing, if programs may not do that
+/// Source      Intel SDM vol. 2A, CLFLUSH; Arm ARM, DC CIVAC.
+bool evict_from_caches(const void* address, std::size_t size_bytes) noexcept;
 
 }  // namespace isthmus::host

@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "host/cpu/affinity.hpp"
+#include "host/cpu/cpu_list.hpp"
 #include "host/cpu/signal_block.hpp"
 
 namespace isthmus::host {

@@ -11,10 +11,10 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "host/cpu/affinity.hpp"
 #include "host/cpu/clock.hpp"
+#include "host/cpu/cpu_list.hpp"
 #include "host/cpu/signal_block.hpp"
-#include "host/memory/huge_pages.hpp"
+#include "host/memory/memory_limits.hpp"
 #include "host/memory/pages.hpp"
 
 namespace isthmus::host {

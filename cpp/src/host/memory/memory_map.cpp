@@ -1,14 +1,15 @@
 #include "host/memory/memory_map.hpp"
 
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <ctime>
 #include <string>
-
-#include <fcntl.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "host/system/text_file.hpp"
 
@@ -153,5 +154,26 @@ MemoryMap::Answer MemoryMap::find_joined(std::uintptr_t begin, std::uintptr_t en
   }
   return joined;
 }
+
+namespace {
+
+constexpr Tick kNsPerSecond = 1'000'000'000;
+
+}  // namespace
+
+Tick this_tick() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return Tick{now.tv_sec} * kNsPerSecond + now.tv_nsec;
+}
+
+void RecentMappings::remember(const Mapping& mapping, Tick now) noexcept {
+  if (now != tick_) forget();
+  tick_ = now;
+  entries_[next_] = {mapping.begin, mapping.end, mapping.is_ordinary()};
+  next_ = (next_ + 1) % kMaxEntries;
+}
+
+void RecentMappings::forget() noexcept { *this = RecentMappings{}; }
 
 }  // namespace isthmus::host

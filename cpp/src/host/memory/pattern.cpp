@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "host/cpu/affinity.hpp"
+#include "host/cpu/cpu_list.hpp"
 
 namespace isthmus::host {
 namespace {

@@ -1,9 +1,12 @@
 #include "host/system/text_file.hpp"
 
+#include <dirent.h>
+
 #include <array>
 #include <charconv>
 #include <cstdio>
 #include <memory>
+#include <string_view>
 
 namespace isthmus::host {
 namespace {
@@ -91,6 +94,21 @@ std::optional<std::uint64_t> stat_value(std::string_view text, std::string_view 
     text.remove_prefix(end_of_line + 1);
   }
   return std::nullopt;
+}
+
+std::vector<std::string> names_in(const std::filesystem::path& folder) {
+  struct Close {
+    void operator()(DIR* opened) const noexcept { closedir(opened); }
+  };
+  const std::unique_ptr<DIR, Close> opened(opendir(folder.c_str()));
+  std::vector<std::string> names;
+  if (opened == nullptr) return names;
+  // The stream is local: no other thread reads it.
+  while (const dirent* const entry = readdir(opened.get())) {  // NOLINT(concurrency-mt-unsafe)
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  return names;
 }
 
 }  // namespace isthmus::host

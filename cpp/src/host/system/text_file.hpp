@@ -1,4 +1,5 @@
 // Reads the kernel's small text files (/proc, /sys).
+// The entries of a folder.
 #pragma once
 
 #include <cstdint>
@@ -33,5 +34,10 @@ std::optional<std::uint64_t> meminfo_bytes(std::string_view text, std::string_vi
 
 /// The number after "name " at the start of a line, as memory.stat has it.
 std::optional<std::uint64_t> stat_value(std::string_view text, std::string_view name);
+
+/// The names of a folder's entries, unordered; none if it can't be read. Doesn't use
+/// std::filesystem::directory_iterator: libstdc++ 12 ends the process if there is no memory for an
+/// entry's path.
+std::vector<std::string> names_in(const std::filesystem::path& folder);
 
 }  // namespace isthmus::host

@@ -1,3 +1,4 @@
+// The name of this machine's CPU, and the release of NVIDIA's kernel module.
 // Whether this is a virtual machine or a container: both influence measurements.
 #pragma once
 
@@ -5,6 +6,12 @@
 #include <string>
 
 namespace isthmus::host {
+
+/// "AMD EPYC 9654 96-Core Processor"; "" if /proc/cpuinfo doesn't contain it (Arm).
+std::string cpu_model(const std::filesystem::path& root = "/");
+
+/// "580.159.04"; "" if no such module is loaded.
+std::string nvidia_module_release(const std::filesystem::path& root = "/");
 
 struct Virtualization {
   bool virtual_machine = false;

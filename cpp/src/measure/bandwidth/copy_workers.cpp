@@ -4,8 +4,8 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/cpu/affinity.hpp"
-#include "host/cpu/numa.hpp"
+#include "host/cpu/cpu_list.hpp"
+#include "host/cpu/topology.hpp"
 #include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {

@@ -6,8 +6,8 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/cpu/numa.hpp"
-#include "host/memory/pageable_buffer.hpp"
+#include "host/cpu/topology.hpp"
+#include "host/memory/huge_mapping.hpp"
 #include "host/memory/pages.hpp"
 #include "measure/bandwidth/copy_workers.hpp"
 #include "measure/loops/contents.hpp"

@@ -4,7 +4,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/cpu/cpu_cache.hpp"
+#include "host/cpu/copy_instructions.hpp"
 #include "measure/latency/visibility.hpp"
 #include "measure/loops/gate.hpp"
 #include "measure/loops/repetitions.hpp"

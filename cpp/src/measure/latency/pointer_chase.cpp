@@ -9,7 +9,7 @@
 #include <isthmus/errors.hpp>
 
 #include "device/buffers.hpp"
-#include "host/cpu/numa.hpp"
+#include "host/cpu/topology.hpp"
 #include "host/memory/pattern.hpp"
 #include "measure/loops/failures.hpp"
 #include "measure/loops/sampling.hpp"

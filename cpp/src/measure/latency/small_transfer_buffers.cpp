@@ -5,7 +5,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/cpu/numa.hpp"
+#include "host/cpu/topology.hpp"
 #include "host/memory/pattern.hpp"
 #include "measure/loops/failures.hpp"
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "device/buffers.hpp"
-#include "host/memory/pageable_buffer.hpp"
+#include "host/memory/huge_mapping.hpp"
 
 namespace isthmus::measure {
 

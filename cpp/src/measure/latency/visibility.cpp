@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "host/cpu/cpu_cache.hpp"
+#include "host/cpu/copy_instructions.hpp"
 #include "measure/loops/flags.hpp"
 
 namespace isthmus::measure {

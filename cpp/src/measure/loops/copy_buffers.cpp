@@ -6,7 +6,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/cpu/numa.hpp"
+#include "host/cpu/topology.hpp"
 #include "measure/loops/failures.hpp"
 
 namespace isthmus::measure {

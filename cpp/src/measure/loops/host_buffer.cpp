@@ -6,8 +6,8 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/cpu/numa.hpp"
-#include "host/memory/huge_pages.hpp"
+#include "host/cpu/topology.hpp"
+#include "host/memory/memory_limits.hpp"
 #include "window/copies/streaming_copy.hpp"
 
 namespace isthmus::measure {

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "device/buffers.hpp"
-#include "host/memory/pageable_buffer.hpp"
+#include "host/memory/huge_mapping.hpp"
 #include "transfer/pinned/pinned_region.hpp"
 
 namespace isthmus::measure {

@@ -10,7 +10,7 @@
 #include <isthmus/errors.hpp>
 #include <isthmus/pinned.hpp>
 
-#include "host/memory/pageable_buffer.hpp"
+#include "host/memory/huge_mapping.hpp"
 #include "host/memory/pages.hpp"
 #include "measure/memory/allocator_parts.hpp"
 #include "transfer/pinned/pinned_region.hpp"

@@ -5,8 +5,8 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/cpu/cpu_cache.hpp"
-#include "host/cpu/numa.hpp"
+#include "host/cpu/copy_instructions.hpp"
+#include "host/cpu/topology.hpp"
 
 namespace isthmus::measure {
 namespace {

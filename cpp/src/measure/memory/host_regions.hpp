@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "host/memory/pageable_buffer.hpp"
+#include "host/memory/huge_mapping.hpp"
 
 namespace isthmus::measure {
 

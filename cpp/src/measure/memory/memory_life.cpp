@@ -7,7 +7,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/cpu/numa.hpp"
+#include "host/cpu/topology.hpp"
 #include "measure/loops/contents.hpp"
 #include "measure/loops/failures.hpp"
 #include "measure/loops/sampling.hpp"

@@ -5,7 +5,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/cpu/affinity.hpp"
+#include "host/cpu/cpu_list.hpp"
 #include "measure/loops/sampling.hpp"
 #include "measure/memory/host_regions.hpp"
 

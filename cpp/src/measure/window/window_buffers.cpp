@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "host/cpu/numa.hpp"
+#include "host/cpu/topology.hpp"
 #include "host/memory/pattern.hpp"
 #include "measure/loops/failures.hpp"
 

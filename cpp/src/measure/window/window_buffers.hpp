@@ -7,7 +7,7 @@
 
 #include "device/buffers.hpp"
 #include "device/stream.hpp"
-#include "host/memory/pageable_buffer.hpp"
+#include "host/memory/huge_mapping.hpp"
 #include "measure/loops/copy_buffers.hpp"
 
 namespace isthmus::measure {

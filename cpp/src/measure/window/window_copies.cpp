@@ -5,7 +5,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/cpu/cpu_cache.hpp"
+#include "host/cpu/copy_instructions.hpp"
 #include "measure/loops/sampling.hpp"
 #include "measure/memory/host_regions.hpp"
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "device/lasting.hpp"
+#include "device/cleanup.hpp"
 #include "transfer/carriers/carrier.hpp"
 #include "transfer/carriers/driver_copy.hpp"
 #include "transfer/carriers/vanishing_memory.hpp"

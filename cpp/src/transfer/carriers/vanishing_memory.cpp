@@ -4,7 +4,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "device/lasting.hpp"
+#include "device/cleanup.hpp"
 #include "transfer/request/failed_copy.hpp"
 #include "transfer/request/mapped_file_copy.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "device/lasting.hpp"
+#include "device/cleanup.hpp"
 #include "host/cpu/signal_block.hpp"
 #include "transfer/request/failed_copy.hpp"
 #include "transfer/request/pending_copy.hpp"

@@ -10,8 +10,8 @@
 #include <isthmus/errors.hpp>
 
 #include "device/capture.hpp"
+#include "device/cleanup.hpp"
 #include "device/kernel_cache.hpp"
-#include "device/lasting.hpp"
 #include "device/stream.hpp"
 #include "transfer/request/failed_copy.hpp"
 

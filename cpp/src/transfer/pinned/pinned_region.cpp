@@ -12,15 +12,12 @@
 
 #include "device/capture.hpp"
 #include "device/cleanup.hpp"
-#include "device/lasting.hpp"
-#include "host/cpu/affinity.hpp"
+#include "host/cpu/cgroup.hpp"
 #include "host/cpu/clock.hpp"
-#include "host/cpu/cores.hpp"
 #include "host/cpu/cpu_list.hpp"
 #include "host/cpu/topology.hpp"
 #include "host/memory/first_touch.hpp"
 #include "host/memory/huge_mapping.hpp"
-#include "host/memory/huge_pages.hpp"
 #include "host/memory/memory_limits.hpp"
 #include "transfer/pinned/pin_failures.hpp"
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "host/cpu/cores.hpp"
+#include "host/cpu/cgroup.hpp"
 
 namespace isthmus::transfer {
 namespace {

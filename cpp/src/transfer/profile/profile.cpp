@@ -6,9 +6,9 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/cpu/cores.hpp"
-#include "host/system/machine_names.hpp"
-#include "host/system/pci_link.hpp"
+#include "host/cpu/cgroup.hpp"
+#include "host/system/pci.hpp"
+#include "host/system/virtualization.hpp"
 
 namespace isthmus::transfer {
 namespace {

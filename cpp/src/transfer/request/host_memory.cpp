@@ -4,8 +4,7 @@
 
 #include "device/pointer_facts.hpp"
 #include "driver/forks.hpp"
-#include "host/memory/own_memory.hpp"
-#include "host/memory/page_access.hpp"
+#include "host/memory/pages.hpp"
 
 namespace isthmus::transfer {
 namespace {

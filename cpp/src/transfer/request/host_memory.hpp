@@ -6,7 +6,6 @@
 #include "driver/driver.hpp"
 #include "host/memory/memory_map.hpp"
 #include "host/memory/pages.hpp"
-#include "host/memory/recent_mappings.hpp"
 
 namespace isthmus::transfer {
 

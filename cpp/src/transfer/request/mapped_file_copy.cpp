@@ -7,7 +7,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "host/memory/page_access.hpp"
 #include "host/memory/pages.hpp"
 
 namespace isthmus::transfer {

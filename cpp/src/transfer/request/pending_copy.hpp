@@ -13,7 +13,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "device/completion.hpp"
+#include "device/stream.hpp"
 #include "driver/forks.hpp"
 
 namespace isthmus::transfer {

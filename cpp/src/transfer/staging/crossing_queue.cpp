@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "device/lasting.hpp"
+#include "device/cleanup.hpp"
 #include "host/cpu/spinning_worker.hpp"
 #include "transfer/request/failed_copy.hpp"
 

@@ -6,8 +6,7 @@
 
 #include <sched.h>
 
-#include "host/cpu/affinity.hpp"
-#include "host/cpu/cores.hpp"
+#include "host/cpu/cgroup.hpp"
 #include "host/cpu/cpu_list.hpp"
 #include "host/cpu/topology.hpp"
 

@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "driver/driver.hpp"
-#include "driver/emulated.hpp"
+#include "driver/locate.hpp"
 #include "emulator.h"
 #include "window/allocation.hpp"
 
