@@ -31,7 +31,7 @@ enum class HostCaching {
 /// Pinned host memory from cuMemHostAlloc, mapped on the device and portable to all contexts.
 /// Movable.
 ///
-/// Its pages lie where the calling thread's memory policy puts them: see host/cpu/numa.hpp. The address
+/// Its pages lie where the calling thread's memory policy puts them: see host/cpu/topology.hpp. The address
 /// for kernels.
 class PinnedBuffer {
 public:

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kBitsPerWord = 8 * sizeof(unsigned long);
 // Linux supports at most 1024 nodes (CONFIG_NODES_SHIFT 10). get_mempolicy fails if the mask is too
-// small.
+// small; a longer list of nodes is damaged, and each that it names would cost reading two files.
 constexpr std::size_t kMaxNodes = 1024;
 // set_mempolicy and get_mempolicy read one bit fewer than the given count: see numactl's libnuma.
 constexpr unsigned long kMaskBits = kMaxNodes + 1;
@@ -108,9 +108,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kDomainDigits = 4;
-// Linux supports at most 1024 nodes (CONFIG_NODES_SHIFT 10). A longer list is damaged, and each
-// node that it names would cost reading two files.
-constexpr int kMaxNodes = 1024;
 constexpr std::string_view kShortestAddress = "0000:00:00.0";
 
 NumaNode read_node(const fs::path& folder, int id) {
@@ -148,7 +145,7 @@ std::vector<NumaNode> numa_nodes(const fs::path& root) {
   const fs::path folder = root / "sys/devices/system/node";
   std::vector<NumaNode> nodes;
   for (const int id : parse_cpu_list(read_text(folder / "online").value_or(""))) {
-    if (id >= kMaxNodes) break;
+    if (static_cast<std::size_t>(id) >= kMaxNodes) break;
     nodes.push_back(read_node(folder / ("node" + std::to_string(id)), id));
   }
   if (nodes.empty()) nodes.push_back(whole_machine(root));
