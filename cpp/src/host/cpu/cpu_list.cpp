@@ -13,13 +13,13 @@ namespace isthmus::host {
 namespace {
 
 // A range beyond this means a damaged file: Linux supports at most 8192 CPUs.
-constexpr int kMaxCpus = 65'536;
+constexpr int kLargestNumber = 65'536;
 
 std::optional<int> parse_number(std::string_view text) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  if (number < 0 || number > kMaxCpus) return std::nullopt;
+  if (number < 0 || number > kLargestNumber) return std::nullopt;
   return number;
 }
 
