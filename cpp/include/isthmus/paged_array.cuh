@@ -377,6 +377,6 @@ private:
 };
 
 template <typename T, typename Machine = paged::gpu_machine>
-using unit_array = paged_array<T, Machine>;  ///< its name until 0.27
+using unit_array = paged_array<T, Machine>;  ///< an older name
 
 }  // namespace isthmus

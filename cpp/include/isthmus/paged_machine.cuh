@@ -65,7 +65,7 @@ struct paged_map {
   }
 };
 
-using unit_map = paged_map;  ///< its name until 0.27
+using unit_map = paged_map;  ///< an older name
 
 namespace paged {
 
