@@ -110,7 +110,7 @@ void bind_arrays(nb::module_& m) {
           .def_prop_ro("type_code", &OwnArray::type_code,
                        "DLPack's number of the items' type; below 0 if it has none.");
   nb::class_<ArrayReader>(m, "ArrayReader", "Reads arrays from any library.")
-      .def(nb::init<nb::object>(), "asked"_a, "asked: an isthmus.move.arrays.reading.Asked.")
+      .def(nb::init<nb::object>(), "asked"_a, "asked: an isthmus.move.arrays.reading.Answers.")
       .def(
           "read",
           [](ArrayReader& reader, nb::handle array, bool ordered) {

@@ -68,7 +68,7 @@ class HoldsArrays : public std::exception {};
 
 class ArrayReader {
 public:
-  /// asked   an isthmus.move.arrays.reading.Asked: what only Python knows
+  /// asked   an isthmus.move.arrays.reading.Answers: what only Python knows
   explicit ArrayReader(nanobind::object asked) : asked_(std::move(asked)) {}
 
   /// Reads an array. If its library has yet to export it, the address is known only after

@@ -564,7 +564,7 @@ class ArrayReader:
     """Reads arrays from any library."""
 
     def __init__(self, asked: object) -> None:
-        """asked: an isthmus.move.arrays.reading.Asked."""
+        """asked: an isthmus.move.arrays.reading.Answers."""
 
     def read(self, array: object, *, ordered: bool) -> isthmus.move.arrays.array.Array:
         """

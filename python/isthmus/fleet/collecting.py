@@ -61,7 +61,7 @@ class Nodes(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class Request:
     """
     What is wanted of every node.
 
@@ -82,7 +82,7 @@ class Collected:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
+class _OpenQuestion:
     """A question that has no answer yet; `task` is None for a diagnosis."""
 
     node: str
@@ -97,11 +97,11 @@ class Collector:
 
     nodes: Nodes
     folder: Path
-    wish: Wish
+    request: Request
     say: Callable[[str], None]
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
-    _asked: dict[int, _Asked] = field(default_factory=dict)
+    _asked: dict[int, _OpenQuestion] = field(default_factory=dict)
     _waiting: dict[str, deque[Task]] = field(default_factory=dict)
     _collected: Collected = field(default_factory=Collected)
     _odd_clocks: set[str] = field(default_factory=set)
@@ -129,7 +129,9 @@ class Collector:
         deadline = self.clock() + seconds + GRACE_S
         text = task.model_dump_json() if task else ""
         question = self.nodes.ask(node, function, text)
-        self._asked[question] = _Asked(node=node, task=task, deadline=deadline, asked_at=self.now())
+        self._asked[question] = _OpenQuestion(
+            node=node, task=task, deadline=deadline, asked_at=self.now()
+        )
 
     def _answered(self, question: int, answer: str | BaseException) -> None:
         asked = self._asked.pop(question, None)
@@ -144,7 +146,7 @@ class Collector:
 
     def _diagnosed(self, node: str, text: str) -> None:
         diagnosis = self._diagnosis(node, text)
-        devices = self.wish.task.devices or _gpus(diagnosis)
+        devices = self.request.task.devices or _gpus(diagnosis)
         if not devices:
             self._attempt(node, None, 1, Outcome.NO_DEVICE, _NO_GPU)
             return
@@ -152,7 +154,7 @@ class Collector:
         self._next(node)
 
     def _tasks(self, devices: list[str]) -> list[Task]:
-        wished = self.wish.task
+        wished = self.request.task
         groups = [[device] for device in devices]
         if wished.at_once and len(devices) > 1:
             groups.append(devices)
@@ -163,7 +165,7 @@ class Collector:
                     "number": number,
                 }
             )
-            for number in range(1, self.wish.repeats + 1)
+            for number in range(1, self.request.repeats + 1)
             for group in groups
         ]
 
@@ -192,7 +194,7 @@ class Collector:
             task = self._waiting[node].popleft()
             self._ask(node, "measure", task, task.timeout_s)
 
-    def _measured(self, asked: _Asked, task: Task, text: str) -> None:
+    def _measured(self, asked: _OpenQuestion, task: Task, text: str) -> None:
         node = asked.node
         try:
             answers = Answers.model_validate_json(text).answers
@@ -203,7 +205,7 @@ class Collector:
             self._keep(asked, task, answer)
         self._next(node)
 
-    def _keep(self, asked: _Asked, task: Task, answer: Answer) -> None:
+    def _keep(self, asked: _OpenQuestion, task: Task, answer: Answer) -> None:
         node = asked.node
         if answer.outcome is not None:
             found = (answer.outcome, answer.reason, answer.exit_code)
@@ -221,7 +223,7 @@ class Collector:
         path = self._place(node, f"{name}{FINISHED}")
         write_whole(path, answer.run, follow_link=False)
         self._collected.runs += 1
-        self.say(f"{node}, {_which(answer.device)}: run {task.number} of {self.wish.repeats}")
+        self.say(f"{node}, {_which(answer.device)}: run {task.number} of {self.request.repeats}")
         self._compare_clocks(node, difference(run, asked.asked_at, self.now()))
 
     def _compare_clocks(self, node: str, ahead: timedelta) -> None:
@@ -244,19 +246,19 @@ class Collector:
             elif self.nodes.is_lost(asked.node):
                 self._give_up(question, asked, Outcome.WORKER_LOST, _GONE)
 
-    def _give_up(self, question: int, asked: _Asked, outcome: Outcome, reason: str) -> None:
+    def _give_up(self, question: int, asked: _OpenQuestion, outcome: Outcome, reason: str) -> None:
         del self._asked[question]
         self.nodes.forget(question)
         self._end(asked, outcome, reason)
 
-    def _lost(self, asked: _Asked, reason: str) -> None:
+    def _lost(self, asked: _OpenQuestion, reason: str) -> None:
         # What is said of a worker that is gone says less.
         if self.nodes.is_lost(asked.node):
             self._end(asked, Outcome.WORKER_LOST, _GONE)
         else:
             self._end(asked, Outcome.FAILED, reason)
 
-    def _end(self, asked: _Asked, outcome: Outcome, reason: str) -> None:
+    def _end(self, asked: _OpenQuestion, outcome: Outcome, reason: str) -> None:
         """Keep what became of a question, and ask the node no more."""
         task = asked.task
         for device in task.devices if task else [None]:

@@ -60,7 +60,7 @@ class Work:
 
 
 @dataclass
-class _Asked:
+class _OpenQuestion:
     """
     A question that has no answer yet: where, and the works' places in the list.
 
@@ -88,7 +88,7 @@ class Spread:
     _here: Mapping[str, int] = field(default_factory=dict)
     _bad: dict[str, str] = field(default_factory=dict)
     """Worker that is asked no more -> why."""
-    _asked: dict[int, _Asked] = field(default_factory=dict)
+    _asked: dict[int, _OpenQuestion] = field(default_factory=dict)
     """In the order in which they were asked."""
     _waiting: Waiting = field(default_factory=lambda: Waiting(()))
     _losses: Counter[int] = field(default_factory=Counter)
@@ -156,9 +156,11 @@ class Spread:
                 indices = self._waiting.take(worker, self._here)
                 text = json.dumps([works[index].text for index in indices])
                 begun_s = self.clock() if place < number else None
-                self._asked[self.workers.ask(worker, text)] = _Asked(worker, indices, begun_s)
+                self._asked[self.workers.ask(worker, text)] = _OpenQuestion(
+                    worker, indices, begun_s
+                )
 
-    def _learn(self, question: int, asked: _Asked) -> None:
+    def _learn(self, question: int, asked: _OpenQuestion) -> None:
         """Note how long a question took, and that its worker begins the next one that it has."""
         now = self.clock()
         del self._asked[question]
@@ -168,7 +170,7 @@ class Spread:
                 one.begun_s = now
                 break
 
-    def _trouble(self, asked: _Asked, why: str) -> None:
+    def _trouble(self, asked: _OpenQuestion, why: str) -> None:
         """Ask a worker no more, unless it was lost, which is no fault of its answers."""
         self._look(now=True)
         if asked.worker not in self._here:

@@ -9,7 +9,7 @@ from rich.progress import Progress
 
 from fakes.session import FakeSession, Watcher
 from isthmus.cli.bench.bar import BenchBar
-from isthmus.cli.bench.talk import Lines
+from isthmus.cli.bench.progress import Lines
 from isthmus.cli.progress_bar import ProgressBar, bar_display, duration
 from isthmus.errors import Unavailable
 from isthmus.measure.bench.plan import Point

@@ -11,7 +11,7 @@ from fakes import runs
 from isthmus.errors import WriteError
 from isthmus.fleet.attempt import Outcome, read_attempt
 from isthmus.fleet.check import check_fleet
-from isthmus.fleet.collecting import GRACE_S, Collected, Collector, Wish
+from isthmus.fleet.collecting import GRACE_S, Collected, Collector, Request
 from isthmus.fleet.measured import read_fleet
 from isthmus.fleet.task import Answer, Answers, Task
 from isthmus.measure.run.folder import FileKind, files_of
@@ -78,19 +78,19 @@ def good(node: str, task: Task) -> str:
     return Answers(answers=answers).model_dump_json()
 
 
-def wish(*, at_once: bool = False, devices: Sequence[str] = ()) -> Wish:
+def request(*, at_once: bool = False, devices: Sequence[str] = ()) -> Request:
     task = Task(suites=[], tests=[], devices=list(devices), at_once=at_once, timeout_s=60)
-    return Wish(task=task, repeats=2)
+    return Request(task=task, repeats=2)
 
 
 def collect(
-    folder: Path, nodes: PlayedNodes, wanted: Wish | None = None
+    folder: Path, nodes: PlayedNodes, wanted: Request | None = None
 ) -> tuple[Collected, list[str]]:
     said: list[str] = []
     collector = Collector(
         nodes=nodes,
         folder=folder,
-        wish=wanted or wish(),
+        request=wanted or request(),
         say=said.append,
         clock=lambda: nodes.now,
         now=lambda: nodes.time_of_day,
@@ -120,7 +120,7 @@ def test_every_gpu_of_every_node_is_measured_as_often_as_wanted(tmp_path: Path) 
 
 def test_all_gpus_of_a_node_are_measured_at_once_on_request(tmp_path: Path) -> None:
     nodes = PlayedNodes(["a"], good)
-    collect(tmp_path, nodes, wish(at_once=True))
+    collect(tmp_path, nodes, request(at_once=True))
     assert [task.devices for _, task in nodes.asked] == [["0"], ["1"], ["0", "1"]] * 2
 
 
@@ -137,7 +137,7 @@ def test_a_node_without_a_gpu_is_a_result_and_the_emulated_one_is_not_measured_i
 def test_a_device_that_was_named_is_measured_even_without_a_diagnosis(tmp_path: Path) -> None:
     nodes = PlayedNodes(["a"], good)
     nodes.diagnosis = ""
-    collected, said = collect(tmp_path, nodes, wish(devices=["emulated"]))
+    collected, said = collect(tmp_path, nodes, request(devices=["emulated"]))
     assert collected.runs == 2
     assert said[0].startswith("a: no diagnosis: ")
 
@@ -169,7 +169,7 @@ def test_a_run_that_is_none_is_garbage(tmp_path: Path, text: str, reason: str) -
         del node, task
         return Answers(answers=[Answer(device="0", outcome=None, run=text)]).model_dump_json()
 
-    collected, _ = collect(tmp_path, PlayedNodes(["a"], reply), wish(devices=["0"]))
+    collected, _ = collect(tmp_path, PlayedNodes(["a"], reply), request(devices=["0"]))
     assert (collected.runs, collected.attempts) == (0, 2)
     assert all(reason in why for _, why in outcomes(tmp_path, "a"))
 
@@ -183,7 +183,7 @@ def test_the_id_of_a_run_leads_to_no_other_folder(tmp_path: Path) -> None:
         del node, task
         return Answers(answers=[Answer(device="0", outcome=None, run=text)]).model_dump_json()
 
-    collect(tmp_path / "fleet", PlayedNodes(["a"], reply), wish(devices=["0"]))
+    collect(tmp_path / "fleet", PlayedNodes(["a"], reply), request(devices=["0"]))
     (kept,) = (tmp_path / "fleet" / "a").glob("2*.json")
     assert kept.read_text("utf-8") == text
     assert [path.name for path in tmp_path.iterdir()] == ["fleet"]
@@ -196,14 +196,14 @@ def test_a_timeout_on_the_node_leaves_a_note_and_the_repeats_go_on(tmp_path: Pat
         late = Answer(device="0", outcome=Outcome.TIMED_OUT, reason="no end within 60 s")
         return Answers(answers=[late]).model_dump_json()
 
-    collected, _ = collect(tmp_path, PlayedNodes(["a"], reply), wish(devices=["0"]))
+    collected, _ = collect(tmp_path, PlayedNodes(["a"], reply), request(devices=["0"]))
     assert (collected.runs, collected.attempts) == (1, 1)
     assert outcomes(tmp_path, "a") == [(Outcome.TIMED_OUT, "no end within 60 s")]
 
 
 def test_a_node_that_never_answers_is_given_up_and_asked_no_more(tmp_path: Path) -> None:
     nodes = PlayedNodes(["a", "b"], lambda node, task: None if node == "a" else good(node, task))
-    collected, _ = collect(tmp_path, nodes, wish(devices=["0"]))
+    collected, _ = collect(tmp_path, nodes, request(devices=["0"]))
     assert collected.runs == 2
     assert outcomes(tmp_path, "a") == [(Outcome.TIMED_OUT, "the worker gave no answer")]
     assert len(nodes.forgotten) == 1
@@ -212,14 +212,14 @@ def test_a_node_that_never_answers_is_given_up_and_asked_no_more(tmp_path: Path)
 
 def test_a_worker_that_dies_is_noticed_before_its_time_is_over(tmp_path: Path) -> None:
     nodes = PlayedNodes(["a"], lambda _node, _task: nodes.lost.add("a"))
-    collect(tmp_path, nodes, wish(devices=["0"]))
+    collect(tmp_path, nodes, request(devices=["0"]))
     assert outcomes(tmp_path, "a") == [(Outcome.WORKER_LOST, "the worker is gone")]
     assert len(nodes.asked) == 1
 
 
 def test_a_host_that_could_not_be_reached_leaves_a_note(tmp_path: Path) -> None:
     collector = Collector(
-        nodes=PlayedNodes([], good), folder=tmp_path, wish=wish(), say=lambda _: None
+        nodes=PlayedNodes([], good), folder=tmp_path, request=request(), say=lambda _: None
     )
     collector.missing("gone", "ssh ended with exit code 255")
     assert outcomes(tmp_path, "gone") == [(Outcome.WORKER_LOST, "ssh ended with exit code 255")]
@@ -261,7 +261,7 @@ def test_a_clock_that_differs_is_a_finding_and_changes_no_other(tmp_path: Path) 
         text = dated(text, timedelta(days=9)) if node == "n3" else text
         return text.replace("GPU-00000000", f"GPU-0000000{node[-1]}")
 
-    collect(tmp_path, PlayedNodes([f"n{number}" for number in range(6)], reply), wish())
+    collect(tmp_path, PlayedNodes([f"n{number}" for number in range(6)], reply), request())
     found = {p.node: p.findings for p in check_fleet(read_fleet(files_of(tmp_path))).patients}
     (said,) = set(found.pop("n3")) - set(found["n1"])
     assert said.startswith("its clock is ")
@@ -269,7 +269,7 @@ def test_a_clock_that_differs_is_a_finding_and_changes_no_other(tmp_path: Path) 
 
 
 def test_two_nodes_that_answer_for_one_gpu_are_named(tmp_path: Path) -> None:
-    collect(tmp_path, PlayedNodes(["a", "b"], good), wish(devices=["0"]))
+    collect(tmp_path, PlayedNodes(["a", "b"], good), request(devices=["0"]))
     health = check_fleet(read_fleet(files_of(tmp_path)))
     findings = {one.node: one.findings for one in health.patients}
     for node in ("a", "b"):
@@ -282,5 +282,5 @@ def test_a_link_in_place_of_a_nodes_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "fleet" / "a").symlink_to("../elsewhere")
     nodes = PlayedNodes(["a"], lambda *_: None)
     with pytest.raises(WriteError, match="it is a link, which may lead anywhere"):
-        collect(tmp_path / "fleet", nodes, wish(devices=["0"]))
+        collect(tmp_path / "fleet", nodes, request(devices=["0"]))
     assert list((tmp_path / "elsewhere").iterdir()) == []

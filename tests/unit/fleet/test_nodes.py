@@ -13,7 +13,7 @@ from isthmus.errors import Unavailable, UsageError
 from isthmus.fleet import dask_asking
 from isthmus.fleet.attempt import Outcome, read_attempt
 from isthmus.fleet.check import check_fleet
-from isthmus.fleet.collecting import Collector, Wish
+from isthmus.fleet.collecting import Collector, Request
 from isthmus.fleet.dask_asking import check_address
 from isthmus.fleet.health import Verdict
 from isthmus.fleet.introductions import introductions
@@ -76,7 +76,7 @@ def test_a_worker_that_is_killed_is_a_result_and_the_other_goes_on(tmp_path: Pat
         Collector(
             nodes=KillsAWorker(nodes, "local-0", victim),
             folder=tmp_path,
-            wish=Wish(task=TASK, repeats=1),
+            request=Request(task=TASK, repeats=1),
             say=lambda _: None,
         ).collect()
     kinds = [(file.node, file.kind) for file in files_of(tmp_path)]
@@ -131,7 +131,7 @@ def test_a_gpu_that_vanishes_is_wrong_and_a_driver_without_one_is_a_dead_node(
         Collector(
             nodes=OddNodes(nodes, devices),
             folder=tmp_path,
-            wish=Wish(task=long, repeats=1),
+            request=Request(task=long, repeats=1),
             say=lambda _: None,
         ).collect()
     health = check_fleet(read_fleet(files_of(tmp_path)))
@@ -164,7 +164,7 @@ def test_hosts_are_reached_by_ssh_and_one_that_is_not_is_a_result(
         Collector(
             nodes=nodes,
             folder=tmp_path / "fleet",
-            wish=Wish(task=TASK, repeats=1),
+            request=Request(task=TASK, repeats=1),
             say=lambda _: None,
         ).collect()
     assert ("good", FileKind.RUN) in [(f.node, f.kind) for f in files_of(tmp_path / "fleet")]

@@ -83,7 +83,7 @@ def test_a_hostile_worker_of_a_scheduler_runs_nothing_here(
 ) -> None:
     pytest.importorskip("distributed", reason="isthmus[scale] is not installed")
     from isthmus.errors import UsageError
-    from isthmus.fleet.collecting import Collector, Wish
+    from isthmus.fleet.collecting import Collector, Request
     from isthmus.fleet.nodes import nodes_of
     from isthmus.fleet.task import Task
 
@@ -102,8 +102,8 @@ def test_a_hostile_worker_of_a_scheduler_runs_nothing_here(
         address = cluster.stdout.readline().strip()
         try:
             with nodes_of(address) as nodes:
-                wish = Wish(task=task, repeats=1)
-                Collector(nodes=nodes, folder=tmp_path, wish=wish, say=lines.append).collect()
+                request = Request(task=task, repeats=1)
+                Collector(nodes=nodes, folder=tmp_path, request=request, say=lines.append).collect()
         except UsageError as error:
             lines.append(str(error))
         assert cluster.stdin is not None

@@ -94,7 +94,7 @@ def bench(
     or below those of --expect, 4 no device, 5 can't tell whether it is slower, 130
     interrupted by Ctrl-C.
     """
-    from isthmus.cli.bench.asked import (
+    from isthmus.cli.bench.arguments import (
         SHIPPED,
         checked_budget,
         how_many,

@@ -28,7 +28,7 @@ def measure(
     completes the request, or refuses it, when the device is open. `started_s` is by
     `time.monotonic`.
     """
-    from isthmus.cli.bench.talk import progress
+    from isthmus.cli.bench.progress import progress
     from isthmus.cli.interrupt import stop_on_interrupt
     from isthmus.cli.stderr import say
     from isthmus.measure.bench.invocation import carry_out, plan_request

@@ -101,8 +101,8 @@ def bench(
 
     Exit codes: 0 ok, 1 nothing was measured, 2 usage, 3 a GPU or node is dead, wrong or slow.
     """
-    from isthmus.cli.bench.asked import sizes_of, tests_of
-    from isthmus.fleet.collecting import Collector, Wish
+    from isthmus.cli.bench.arguments import sizes_of, tests_of
+    from isthmus.fleet.collecting import Collector, Request
 
     place = place_of(workers, scheduler, hosts, python, usual_workers=1)
     # What no node could carry out is refused here.
@@ -113,11 +113,11 @@ def bench(
         device = device or asked_for
     task = _task(suites, tests, sizes, quick=quick, budget=budget, device=device)
     task = task.model_copy(update={"at_once": all_at_once})
-    wish = Wish(task=task, repeats=repeat)
+    request = Request(task=task, repeats=repeat)
     folder = output or _new_folder()
     with place.nodes() as (nodes, missing):
         say(f"measuring {counted(len(nodes.names()), 'node')} into {folder}")
-        collector = Collector(nodes=nodes, folder=folder, wish=wish, say=say_lines)
+        collector = Collector(nodes=nodes, folder=folder, request=request, say=say_lines)
         for node, why in missing.items():
             collector.missing(node, why)
         collected = collector.collect()

@@ -91,7 +91,7 @@ def check(
 
     Exit codes: 0 ok, 1 error, 2 usage, 3 a GPU or node is dead, wrong or slow.
     """
-    from isthmus.cli.bench.asked import values_of
+    from isthmus.cli.bench.arguments import values_of
     from isthmus.cli.compare.tolerance import parse_tolerance
     from isthmus.fleet.check import check_fleet
     from isthmus.fleet.hosts import read_hosts

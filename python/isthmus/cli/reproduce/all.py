@@ -23,11 +23,11 @@ from isthmus.show.format import Format
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from isthmus.cli.reproduce.wish import Wish
+    from isthmus.cli.reproduce.options import Options
     from isthmus.reproduce.side_by_side import Reproduced
 
 
-def reproduce_all(wish: "Wish", path: Path | None, *, debug: bool) -> ExitCode:
+def reproduce_all(options: "Options", path: Path | None, *, debug: bool) -> ExitCode:
     """
     Reproduce every experiment; with --from, those that the run has. Raises Stopped after Ctrl-C,
     when what was finished has been printed, kept and written.
@@ -38,21 +38,21 @@ def reproduce_all(wish: "Wish", path: Path | None, *, debug: bool) -> ExitCode:
             hint=f"name it {path.with_suffix('.md').name}",
         )
     check_output(path)
-    chosen = EXPERIMENTS if wish.from_run is None else _in_run(wish.from_run)
-    _say_how_long(chosen, wish)
+    chosen = EXPERIMENTS if options.from_run is None else _in_run(options.from_run)
+    _say_how_long(chosen, options)
     chapters: list[str] = []
     codes = [ExitCode.OK]
     stopped = False
     for experiment in chosen:
-        one = obtain(experiment, wish, started_s=time.monotonic())
-        codes.append(_show(one, wish, debug=debug))
+        one = obtain(experiment, options, started_s=time.monotonic())
+        codes.append(_show(one, options, debug=debug))
         chapters.append(page_markdown(experiment.name, page_of(one, pictures=False), level=2))
-        stopped = one.run.run.interrupted and wish.from_run is None
+        stopped = one.run.run.interrupted and options.from_run is None
         if stopped:
             break
-    if not stopped and _simulates(wish):
+    if not stopped and _simulates(options):
         try:
-            chapters.append(_simulated(wish.plots))
+            chapters.append(_simulated(options.plots))
         except Stopped:
             stopped = True
         except Unavailable as error:
@@ -63,8 +63,8 @@ def reproduce_all(wish: "Wish", path: Path | None, *, debug: bool) -> ExitCode:
     return max(codes)
 
 
-def _simulates(wish: "Wish") -> bool:
-    return wish.from_run is None and not wish.quick
+def _simulates(options: "Options") -> bool:
+    return options.from_run is None and not options.quick
 
 
 def _in_run(named: str) -> "Sequence[Experiment]":
@@ -85,25 +85,25 @@ def _in_run(named: str) -> "Sequence[Experiment]":
     return found
 
 
-def _say_how_long(chosen: "Sequence[Experiment]", wish: "Wish") -> None:
-    if wish.from_run is not None:
+def _say_how_long(chosen: "Sequence[Experiment]", options: "Options") -> None:
+    if options.from_run is not None:
         return
     on_gpu, on_emulated = (
-        sum(one.budget_s(emulated=emulated, quick=wish.quick) for one in chosen)
+        sum(one.budget_s(emulated=emulated, quick=options.quick) for one in chosen)
         for emulated in (False, True)
     )
     same = on_gpu == on_emulated
     emulated = "" if same else f", {on_emulated:g} s on an emulated device"
-    after = f", then {SIMULATED} (simulated)" if _simulates(wish) else ""
+    after = f", then {SIMULATED} (simulated)" if _simulates(options) else ""
     say(f"{counted(len(chosen), 'experiment')}: at most {on_gpu:g} s{emulated}{after}")
 
 
-def _show(one: "Reproduced", wish: "Wish", *, debug: bool) -> ExitCode:
+def _show(one: "Reproduced", options: "Options", *, debug: bool) -> ExitCode:
     print_data(f"== {one.publication.name} ==\n\n")
     print_page(page_of(one, pictures=draws_characters(sys.stdout)))
     print_data("\n")
     try:
-        draw(one, wish.plots)
+        draw(one, options.plots)
     except Error as error:
         return report_failure(error, debug=debug)
     return ExitCode.ERROR if one.run.failed else ExitCode.OK

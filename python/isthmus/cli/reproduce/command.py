@@ -113,10 +113,10 @@ def reproduce(
     if chosen is None:
         print_data(f"{context.get_help()}\n")
         return
-    from isthmus.cli.reproduce.wish import wish_of
+    from isthmus.cli.reproduce.options import options_of
 
     state = state_of(context)
-    wish = wish_of(
+    options = options_of(
         state,
         from_run=from_run,
         quick=quick,
@@ -132,11 +132,11 @@ def reproduce(
     if chosen == _ALL:
         from isthmus.cli.reproduce.all import reproduce_all
 
-        raise typer.Exit(reproduce_all(wish, output, debug=state.debug))
+        raise typer.Exit(reproduce_all(options, output, debug=state.debug))
     from isthmus.cli.reproduce.one import reproduce_one
 
     experiment = BY_NAME[chosen]
-    raise typer.Exit(reproduce_one(experiment, wish, output_format, output, debug=state.debug))
+    raise typer.Exit(reproduce_one(experiment, options, output_format, output, debug=state.debug))
 
 
 def _chosen(context: typer.Context, name: str | None) -> str | None:

@@ -22,7 +22,7 @@ from isthmus.show.format import PageFormat, page_format_of_file
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from isthmus.cli.reproduce.wish import Wish
+    from isthmus.cli.reproduce.options import Options
     from isthmus.measure.bench.opening import Opened
     from isthmus.measure.bench.request import Request
     from isthmus.measure.run.model import Run
@@ -34,7 +34,7 @@ _TIMES_PROPORTION = 1.6
 
 def reproduce_one(
     experiment: "Experiment",
-    wish: "Wish",
+    options: "Options",
     wanted: PageFormat,
     path: Path | None,
     *,
@@ -45,37 +45,39 @@ def reproduce_one(
     been printed and kept.
     """
     check_output(path)
-    one = obtain(experiment, wish)
+    one = obtain(experiment, options)
     codes = [ExitCode.ERROR if one.run.failed else ExitCode.OK]
     # The file first: then a stdout that fails loses nothing.
     gifts: tuple[Callable[[], None], ...] = (
         partial(_write, path, one, wanted),
         partial(_print, one, wanted),
-        partial(draw, one, wish.plots),
+        partial(draw, one, options.plots),
     )
     for give in gifts:
         try:
             give()
         except Error as error:
             codes.append(report_failure(error, debug=debug))
-    if one.run.run.interrupted and wish.from_run is None:
+    if one.run.run.interrupted and options.from_run is None:
         raise Stopped
     return max(codes)
 
 
-def obtain(experiment: "Experiment", wish: "Wish", *, started_s: float = STARTED_S) -> Reproduced:
+def obtain(
+    experiment: "Experiment", options: "Options", *, started_s: float = STARTED_S
+) -> Reproduced:
     """
     Measure an experiment, or read its run, and put theirs beside ours; `started_s` is by
     `time.monotonic`.
     """
     publication = read_publication(experiment.name)
     run = (
-        _measured(experiment, publication, wish, started_s)
-        if wish.from_run is None
-        else _read(wish.from_run)
+        _measured(experiment, publication, options, started_s)
+        if options.from_run is None
+        else _read(options.from_run)
     )
     known = {result.test for result in run.results}
-    if wish.from_run is not None and not known.intersection(experiment.tests):
+    if options.from_run is not None and not known.intersection(experiment.tests):
         raise UsageError(
             f"run {run.run.id} has no test of {experiment.name}",
             hint=f"it needs some of {', '.join(experiment.tests)}: isthmus bench -t "
@@ -91,7 +93,7 @@ def _read(named: str) -> "Run":
 
 
 def _measured(
-    experiment: "Experiment", publication: Publication, wish: "Wish", started_s: float
+    experiment: "Experiment", publication: Publication, options: "Options", started_s: float
 ) -> "Run":
     from isthmus.measure.bench.request import Request
     from isthmus.measure.bench.selection import select_tests
@@ -99,23 +101,23 @@ def _measured(
     def prepare(request: "Request", surroundings: "Opened") -> "Request":
         emulated = surroundings.session.emulated
         largest_bytes = surroundings.limits().largest_bytes
-        sizes = experiment.sizes_within(largest_bytes, emulated=emulated, quick=wish.quick)
-        budget_s = experiment.budget_s(emulated=emulated, quick=wish.quick)
-        if wish.all_sizes:
+        sizes = experiment.sizes_within(largest_bytes, emulated=emulated, quick=options.quick)
+        budget_s = experiment.budget_s(emulated=emulated, quick=options.quick)
+        if options.all_sizes:
             published = (figure.bytes for figure in publication.figures())
             every = experiment.all_sizes(published, largest_bytes)
             budget_s *= _TIMES_PROPORTION * max(len(every) / len(sizes or every), 1)
             sizes = every
         budget_s = round(budget_s)
         say(f"reproducing {experiment.name}: at most {budget_s:g} s")
-        return replace(request, sizes=wish.sizes or sizes, budget_s=budget_s)
+        return replace(request, sizes=options.sizes or sizes, budget_s=budget_s)
 
     keeping = Keeping(wanted=True)
     request = Request(
         tests=select_tests(experiment.tests),
-        device=wish.device,
-        quick=wish.quick,
-        command=wish.command,
+        device=options.device,
+        quick=options.quick,
+        command=options.command,
     )
     run, _ = measure(request, keeping, prepare, started_s=started_s)
     keeping.end(run)

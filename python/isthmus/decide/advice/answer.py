@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from isthmus.decide.advice.machine import MachineCosts
-from isthmus.decide.advice.question import MAX_BYTES, MAX_USES, Buffer, Direction, Question
-from isthmus.decide.advice.sentence import PLAIN, sentence_of
-from isthmus.decide.advice.turns import (
+from isthmus.decide.advice.break_evens import (
     USE_STEPS,
+    BreakEven,
     Range,
-    Turn,
     by_size,
     by_uses,
     fastest_turns,
     ranges_faster,
 )
+from isthmus.decide.advice.machine import MachineCosts
+from isthmus.decide.advice.question import MAX_BYTES, MAX_USES, Buffer, Direction, Question
+from isthmus.decide.advice.sentence import PLAIN, sentence_of
 from isthmus.decide.advice.ways import Name, Way, ways_of
 from isthmus.decide.profile.model import Profile
 from isthmus.errors import UsageError
@@ -72,7 +72,7 @@ class Advice:
     refused: Sequence[tuple[Name, str]]
     plain: Name
     pays: Sequence[Pays]
-    fastest: Sequence[Turn]
+    fastest: Sequence[BreakEven]
     sentence: str
 
     @property

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from isthmus.decide.advice.answer import Advice
-from isthmus.decide.advice.turns import Range, Turn
+from isthmus.decide.advice.break_evens import BreakEven, Range
 from isthmus.decide.advice.ways import Way
 from isthmus.decide.profile.model import Profile
 
@@ -108,5 +108,5 @@ def _ranges(ranges: Sequence[Range] | None) -> list[dict[str, object]] | None:
     return [{"from": _turn(one.first), "to": _turn(one.last)} for one in ranges]
 
 
-def _turn(turn: Turn | None) -> dict[str, int | None] | None:
+def _turn(turn: BreakEven | None) -> dict[str, int | None] | None:
     return None if turn is None else {"at": turn.at, "low": turn.low, "high": turn.high}

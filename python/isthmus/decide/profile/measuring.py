@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from isthmus.decide.profile.costs import lower_of
 from isthmus.decide.profile.machine_identity import machine_of
-from isthmus.decide.profile.memory import Lives, MemoryFound, measure_memory
+from isthmus.decide.profile.memory import Lifetimes, MemoryFound, measure_memory
 from isthmus.decide.profile.model import (
     Cost,
     CostPoint,
@@ -93,7 +93,7 @@ class Copies(Protocol):
     check_s_per_byte: float
 
     @property
-    def lives(self) -> Lives:
+    def lives(self) -> Lifetimes:
         """Give what measures the cost of host memory."""
 
     def times(self, ways: Sequence[Way], size_bytes: int, effort: Effort) -> Found:

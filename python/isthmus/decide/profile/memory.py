@@ -19,7 +19,7 @@ from isthmus.ground.sizes import format_size
 _MAX_SHARE = 0.2
 # Below, a buffer's cost doesn't depend on its size.
 _PAGES_COUNT_FROM = 1 << 20
-# Lives of one kind at a size: three loops of at least three.
+# Lifetimes of one kind at a size: three loops of at least three.
 _LIVES = 9
 # An empty pool pins a region of at least 64 MiB, which takes long: smaller blocks cost the same.
 _NEAR_A_REGION = 16 << 20
@@ -28,7 +28,7 @@ _COPIES_A_LIFE = 2
 _DOWNLOADS: tuple[Literal[Path.DRIVER, Path.STAGED], ...] = (Path.DRIVER, Path.STAGED)
 
 
-class Lives(Protocol):
+class Lifetimes(Protocol):
     """Measures host memory from its allocation until it is freed."""
 
     def memory_point(
@@ -56,7 +56,7 @@ class MemoryFound:
 class _Measuring:
     """Points that are measured size by size."""
 
-    def __init__(self, lives: Lives, point_s: float, shortest_copy_s: float) -> None:
+    def __init__(self, lives: Lifetimes, point_s: float, shortest_copy_s: float) -> None:
         self._lives, self._point_s, self._shortest_copy_s = lives, point_s, shortest_copy_s
         self.points: dict[MemoryKind, list[MemoryPoint]] = {}
         self.downloads: dict[Literal[Path.DRIVER, Path.STAGED], list[CostPoint]] = {}
@@ -96,7 +96,7 @@ class _Measuring:
 
 
 def measure_memory(
-    lives: Lives,
+    lives: Lifetimes,
     sizes: Sequence[int],
     point_s: float,
     shortest_copy_s: float,

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
-from isthmus.decide.profile.lives import timing_of
+from isthmus.decide.profile.lifetimes import timing_of
 from isthmus.decide.profile.model import CostPoint, Path, Way
 from isthmus.decide.profile.plan import FIRST_COPIES, GROUPS, HOPELESS, Effort, Group
 from isthmus.ground.sizes import format_size

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from isthmus.decide.profile.lives import NativeLives, timing_of
+from isthmus.decide.profile.lifetimes import NativeLives, timing_of
 from isthmus.decide.profile.measuring import Found
 from isthmus.decide.profile.model import Path, StagingThreads, Way
 from isthmus.decide.profile.plan import Effort, HostMemory

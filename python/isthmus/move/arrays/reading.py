@@ -9,7 +9,7 @@ from isthmus.move.arrays.versions import note_writes
 from isthmus.move.arrays.ways import way_of
 
 
-class Asked:
+class Answers:
     """The answers, for the arrays on one driver's devices. Thread-safe."""
 
     def __init__(self, pending: PendingWork) -> None:

@@ -35,7 +35,7 @@ class UsedTensors:
 
 
 def export(tensor: Any) -> Any:  # noqa: ANN401 - a torch.Tensor on the host
-    """Give what holds a large tensor's memory, for `UsedTensors`; None if Python shall free it."""
+    """Give what holds a large tensor's memory, for `UsedTensors`; None if Python frees it."""
     if tensor.untyped_storage().nbytes() < _MIN_BYTES:
         return None
     # Not every version of PyTorch exports every type: Python frees what can't be held.

@@ -50,7 +50,7 @@ class _Upload:
         for tensor in [twin.tensor for twin, requires_grad in self._twins if requires_grad]:
             tensor.requires_grad_()
         exported = [export(twin.source) for twin, _ in self._twins]
-        # Whoever lets go last frees the memory. That shall be the thread that reads.
+        # Whoever lets go last frees the memory. Let that be the thread that reads.
         self._twins.clear()
         for each in exported:
             if each is not None:

@@ -8,7 +8,7 @@ from isthmus.errors import IsthmusWarning, UsageError
 from isthmus.ground.forks import lock_of_process
 from isthmus.move.arrays.ordinals import ordinal_of
 from isthmus.move.arrays.pending_work import PendingWork
-from isthmus.move.arrays.reading import Asked
+from isthmus.move.arrays.reading import Answers
 from isthmus.move.windows.recognition import device_bytes_of
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Windows:
             self._driver, backend=backend, bar1_limit_bytes=bar1_limit_bytes
         )
         self._pending = PendingWork(self._driver)
-        self._reader = _native.ArrayReader(Asked(self._pending))
+        self._reader = _native.ArrayReader(Answers(self._pending))
 
     @staticmethod
     def _opened_driver(source: str) -> _native.Driver:

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from isthmus.decide.advice.answer import Advice
+from isthmus.decide.advice.break_evens import BreakEven, Range
 from isthmus.decide.advice.question import Buffer, Question
 from isthmus.decide.advice.sentence import question_text, size_text, time_text
-from isthmus.decide.advice.turns import Range, Turn
 from isthmus.decide.advice.ways import Way
 from isthmus.decide.profile.model import Profile
 from isthmus.ground.life import LIVES_NOTE, Life
@@ -246,11 +246,11 @@ def _ranges_text(ranges: Sequence[Range], text: Callable[[int], str], everywhere
     return ", ".join(parts)
 
 
-def _turn_text(turn: Turn, text: Callable[[int], str]) -> str:
+def _turn_text(turn: BreakEven, text: Callable[[int], str]) -> str:
     return f"{text(turn.at)}{_between(turn, text)}"
 
 
-def _between(turn: Turn, text: Callable[[int], str]) -> str:
+def _between(turn: BreakEven, text: Callable[[int], str]) -> str:
     """Write where the spreads meet, unless that is the turn itself; an open end is left out."""
     low, high = (None if end is None else text(end) for end in (turn.low, turn.high))
     at = text(turn.at)

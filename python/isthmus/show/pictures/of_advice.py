@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isthmus.decide.advice.break_evens import BreakEven, by_size, fastest_turns
 from isthmus.decide.advice.machine import MachineCosts
 from isthmus.decide.advice.question import Question
 from isthmus.decide.advice.sentence import question_text
-from isthmus.decide.advice.turns import Turn, by_size, fastest_turns
 from isthmus.decide.advice.ways import Name, Way
 from isthmus.decide.profile.model import Profile
 from isthmus.ground.sizes import format_size, powers_of_two
@@ -45,7 +45,7 @@ def _chart(
     question: Question,
     profile: Profile,
     found: dict[int, Sequence[Way]],
-    turns: Sequence[Turn],
+    turns: Sequence[BreakEven],
 ) -> "alt.TopLevelMixin":
     import altair as alt
 

@@ -5,9 +5,9 @@ import pytest
 
 from fakes.advice import COPIES, KIB, MEMORY, MIB, costs, line, machine_profile, memory
 from isthmus.decide.advice.answer import Advice, advice_on, classic_answers
+from isthmus.decide.advice.break_evens import Range
 from isthmus.decide.advice.interval import Curve
 from isthmus.decide.advice.question import Buffer, Direction, Question
-from isthmus.decide.advice.turns import Range
 from isthmus.decide.advice.ways import Name, Way
 from isthmus.decide.profile.model import MemoryCost, MemoryKind, MemoryPoint, Path, Profile, Timing
 from isthmus.errors import UsageError

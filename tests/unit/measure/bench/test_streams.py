@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fakes import runs
-from isthmus.cli.bench.talk import progress
+from isthmus.cli.bench.progress import progress
 from isthmus.cli.failure import report_failure
 from isthmus.cli.stderr import say
 from isthmus.cli.stdout import print_data

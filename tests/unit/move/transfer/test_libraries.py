@@ -15,7 +15,7 @@ from fakes.blocked_stream import BlockedStream
 from fakes.device_arrays import CudaArray, DlpackArray
 from isthmus import _native
 from isthmus.move.arrays.pending_work import PendingWork
-from isthmus.move.arrays.reading import Asked
+from isthmus.move.arrays.reading import Answers
 from isthmus.move.arrays.streams import stream_handle
 
 pytestmark = pytest.mark.native
@@ -207,7 +207,7 @@ def pending(driver: _native.Driver) -> Noting:
 
 @pytest.fixture
 def reader(pending: Noting) -> _native.ArrayReader:
-    return _native.ArrayReader(Asked(pending))
+    return _native.ArrayReader(Answers(pending))
 
 
 def stream_of(

@@ -1,4 +1,4 @@
-"""Lives of host memory on a device, by the native module."""
+"""Lifetimes of host memory on a device, by the native module."""
 
 import ctypes
 import statistics
@@ -13,7 +13,7 @@ from isthmus.errors import Error, OutOfDeviceMemory, Unavailable, UsageError
 if TYPE_CHECKING:
     from isthmus import _native
 
-_MIN_LIVES, _MAX_LIVES = 3, 25
+_MIN_LIFETIMES, _MAX_LIFETIMES = 3, 25
 # For so many times the time that is given, there are at least three lives.
 _PATIENCE = 10
 _QUARTERS = 4
@@ -70,7 +70,7 @@ class NativeLives:
 
         kind, touched, copied = _ALLOCATIONS[memory]
         stopping = _native.Stopping(
-            min_samples=_MIN_LIVES, max_samples=_MAX_LIVES, max_seconds=max_seconds / _LOOPS
+            min_samples=_MIN_LIFETIMES, max_samples=_MAX_LIFETIMES, max_seconds=max_seconds / _LOOPS
         )
         values = {
             "kind": kind,
@@ -134,10 +134,10 @@ class NativeLives:
     def _opened(self) -> "_native.Transfers":
         from isthmus import _native
         from isthmus.move.arrays.pending_work import PendingWork
-        from isthmus.move.arrays.reading import Asked
+        from isthmus.move.arrays.reading import Answers
 
         windows = _native.Windows(self._driver, backend="off", bar1_limit_bytes=None)
-        return _native.Transfers(windows, _native.ArrayReader(Asked(PendingWork(self._driver))))
+        return _native.Transfers(windows, _native.ArrayReader(Answers(PendingWork(self._driver))))
 
 
 def _point(
@@ -189,9 +189,9 @@ def _repeated(life: Callable[[], float], max_seconds: float) -> list[float]:
     """Repeat what gives its time, for so long; slow ones a few times, and once at least."""
     started = time.perf_counter()
     seconds = [life()]
-    while len(seconds) < _MAX_LIVES:
+    while len(seconds) < _MAX_LIFETIMES:
         spent = time.perf_counter() - started
-        if spent > max_seconds * (_PATIENCE if len(seconds) < _MIN_LIVES else 1):
+        if spent > max_seconds * (_PATIENCE if len(seconds) < _MIN_LIFETIMES else 1):
             break
         seconds.append(life())
     return seconds

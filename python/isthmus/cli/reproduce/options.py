@@ -14,7 +14,7 @@ _EVERY = "all"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class Options:
     """
     What the user asked for.
 
@@ -33,7 +33,7 @@ class Wish:
     command: Sequence[str]
 
 
-def wish_of(
+def options_of(
     state: "State",
     *,
     from_run: str | None,
@@ -41,7 +41,7 @@ def wish_of(
     device: str | None,
     plots: Path | None,
     sizes: str | None,
-) -> Wish:
+) -> Options:
     """Read the options, and refuse impossible ones before anything runs."""
     from isthmus.cli.output import check_plots
     from isthmus.ground.sizes import parse_sizes
@@ -61,7 +61,7 @@ def wish_of(
     if every and quick:
         raise UsageError("--quick and --sizes all", hint="leave one of them out")
     check_plots(plots)
-    return Wish(
+    return Options(
         from_run=from_run,
         quick=quick,
         sizes=None if sizes is None or every else parse_sizes(sizes),

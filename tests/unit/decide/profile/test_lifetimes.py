@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import pytest
 
 from isthmus import _native
-from isthmus.decide.profile.lives import NativeLives
+from isthmus.decide.profile.lifetimes import NativeLives
 from isthmus.decide.profile.model import MemoryKind, MemoryPoint
 
 
@@ -76,7 +76,7 @@ def test_what_the_first_pinned_block_of_a_process_starts_is_not_timed(
         return now[0]
 
     monkeypatch.setattr(_native, "PinnedBlock", block)
-    monkeypatch.setattr("isthmus.decide.profile.lives.time.perf_counter", read_clock)
+    monkeypatch.setattr("isthmus.decide.profile.lifetimes.time.perf_counter", read_clock)
     point = lives(_native.Driver.open("emulated")).memory_point(MemoryKind.NEW_PINNED, 4096, 1e-4)
     assert point is not None
     assert point.allocate.seconds == pytest.approx(1e-3, rel=0.01)

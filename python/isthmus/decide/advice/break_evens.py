@@ -17,7 +17,7 @@ _PERCENT = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class Turn:
+class BreakEven:
     """
     A break-even: here two ways take the same time.
 
@@ -46,8 +46,8 @@ class Range:
         last: Where they end; None: they don't, up to the largest value.
     """
 
-    first: Turn | None
-    last: Turn | None
+    first: BreakEven | None
+    last: BreakEven | None
 
 
 Ranked = Callable[[int], Sequence[Way]]
@@ -117,13 +117,13 @@ def _runs(grid: Sequence[int], pair: "_Pair") -> list[tuple[int, int]]:
     ]
 
 
-def fastest_turns(ranked: Ranked, first: int, last: int) -> list[Turn]:
+def fastest_turns(ranked: Ranked, first: int, last: int) -> list[BreakEven]:
     """
     List where another way becomes the fastest, by more than the spread; one that is undone within
     an eighth of a power of two may be missed.
     """
     grid = [value for value in _grid(first, last, SIZE_STEPS) if ranked(value)]
-    found: list[Turn] = []
+    found: list[BreakEven] = []
     leader = ranked(grid[0])[0].name if grid else None
     since = 0
     for index, value in enumerate(grid):
@@ -164,10 +164,10 @@ class _Pair:
         costs = self.costs(value)
         return costs is not None and costs[0].overlaps(costs[1])
 
-    def turn(self, grid: Sequence[int], place: int) -> Turn:
+    def turn(self, grid: Sequence[int], place: int) -> BreakEven:
         """Find the turn behind a place of the grid, where the later way isn't faster yet."""
         at = _halved(grid[place], grid[place + 1], self.is_faster)
-        return Turn(
+        return BreakEven(
             at=at,
             low=self._low(grid, place, at),
             high=self._high(grid, place + 1, at),
