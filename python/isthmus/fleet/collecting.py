@@ -154,12 +154,12 @@ class Collector:
         self._next(node)
 
     def _tasks(self, devices: list[str]) -> list[Task]:
-        wished = self.request.task
+        wanted = self.request.task
         groups = [[device] for device in devices]
-        if wished.at_once and len(devices) > 1:
+        if wanted.at_once and len(devices) > 1:
             groups.append(devices)
         return [
-            wished.model_copy(
+            wanted.model_copy(
                 update={
                     "devices": group,
                     "number": number,

@@ -9,7 +9,7 @@ from isthmus.decide.advice.break_evens import (
     Range,
     by_size,
     by_uses,
-    fastest_turns,
+    fastest_break_evens,
     ranges_faster,
 )
 from isthmus.decide.advice.machine import MachineCosts
@@ -126,7 +126,7 @@ def advice_on(
             for way in ways
             if way.name != plain and plain in {one.name for one in ways}
         ],
-        fastest=fastest_turns(at_size, *sizes),
+        fastest=fastest_break_evens(at_size, *sizes),
         sentence=sentence_of(question, ways, first_time),
     )
 

@@ -35,8 +35,12 @@ def advice_data(advice: Advice) -> dict[str, object]:
             for one in advice.pays
         ],
         "fastest": [
-            {"way": turn.after, "instead_of": turn.before, "from_bytes": _turn(turn)}
-            for turn in advice.fastest
+            {
+                "way": break_even.after,
+                "instead_of": break_even.before,
+                "from_bytes": _break_even(break_even),
+            }
+            for break_even in advice.fastest
         ],
         "sizes": list(advice.sizes),
     }
@@ -105,8 +109,12 @@ def _ranges(ranges: Sequence[Range] | None) -> list[dict[str, object]] | None:
     """Give where each begins and ends; null: at the end of what was searched, or not possible."""
     if ranges is None:
         return None
-    return [{"from": _turn(one.first), "to": _turn(one.last)} for one in ranges]
+    return [{"from": _break_even(one.first), "to": _break_even(one.last)} for one in ranges]
 
 
-def _turn(turn: BreakEven | None) -> dict[str, int | None] | None:
-    return None if turn is None else {"at": turn.at, "low": turn.low, "high": turn.high}
+def _break_even(break_even: BreakEven | None) -> dict[str, int | None] | None:
+    return (
+        None
+        if break_even is None
+        else {"at": break_even.at, "low": break_even.low, "high": break_even.high}
+    )

@@ -9,10 +9,10 @@ from isthmus.decide.advice.machine import MachineCosts
 from isthmus.decide.advice.question import Question
 from isthmus.decide.advice.ways import Name, Way, ways_of
 
-# The grid in which a turn is searched before it is halved, in steps for each power of two. Over the
-# number of uses costs are straight lines, two of which cross once.
+# The grid in which a break-even is searched before it is halved, in steps for each power of two.
+# Over the number of uses costs are straight lines, two of which cross once.
 SIZE_STEPS, USE_STEPS = 8, 1
-# A turn is found to a hundredth of its value.
+# A break-even is found to a hundredth of its value.
 _PERCENT = 100
 
 
@@ -86,9 +86,9 @@ def ranges_faster(
     pair = _Pair(ranked=ranked, before=than, after=challenger)
     found: list[Range] = []
     for begin, end in _runs(grid, pair):
-        opening = pair.turn(grid, begin - 1) if begin > 0 else None
+        opening = pair.break_even(grid, begin - 1) if begin > 0 else None
         back = replace(pair, before=challenger, after=than)
-        closing = back.turn(grid, end) if end + 1 < len(grid) else None
+        closing = back.break_even(grid, end) if end + 1 < len(grid) else None
         found.append(Range(first=opening, last=closing))
     return found
 
@@ -117,7 +117,7 @@ def _runs(grid: Sequence[int], pair: "_Pair") -> list[tuple[int, int]]:
     ]
 
 
-def fastest_turns(ranked: Ranked, first: int, last: int) -> list[BreakEven]:
+def fastest_break_evens(ranked: Ranked, first: int, last: int) -> list[BreakEven]:
     """
     List where another way becomes the fastest, by more than the spread; one that is undone within
     an eighth of a power of two may be missed.
@@ -134,7 +134,7 @@ def fastest_turns(ranked: Ranked, first: int, last: int) -> list[BreakEven]:
         if pair.meet(value):
             continue
         slower = [place for place in range(since, index) if not pair.is_faster(grid[place])]
-        found.append(pair.turn(grid, slower[-1] if slower else max(since, index - 1)))
+        found.append(pair.break_even(grid, slower[-1] if slower else max(since, index - 1)))
         leader, since = best, index
     return found
 
@@ -164,8 +164,8 @@ class _Pair:
         costs = self.costs(value)
         return costs is not None and costs[0].overlaps(costs[1])
 
-    def turn(self, grid: Sequence[int], place: int) -> BreakEven:
-        """Find the turn behind a place of the grid, where the later way isn't faster yet."""
+    def break_even(self, grid: Sequence[int], place: int) -> BreakEven:
+        """Find the break-even behind a place of the grid, where the later way isn't faster yet."""
         at = _halved(grid[place], grid[place + 1], self.is_faster)
         return BreakEven(
             at=at,
@@ -176,14 +176,14 @@ class _Pair:
         )
 
     def _low(self, grid: Sequence[int], place: int, at: int) -> int | None:
-        """Go down from a turn, as long as the spreads meet."""
+        """Go down from a break-even, as long as the spreads meet."""
         while place >= 0 and self.meet(grid[place]):
             place -= 1
         above = at if place < 0 or grid[place + 1] > at else grid[place + 1]
         return None if place < 0 else _halved(grid[place], above, self.meet)
 
     def _high(self, grid: Sequence[int], place: int, at: int) -> int | None:
-        """Go up from a turn, as long as the spreads meet."""
+        """Go up from a break-even, as long as the spreads meet."""
         while place < len(grid) and self.meet(grid[place]):
             place += 1
         if place == len(grid):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from isthmus import _native
 
 _MIN_LIFETIMES, _MAX_LIFETIMES = 3, 25
-# For so many times the time that is given, there are at least three lives.
+# For so many times the time that is given, there are at least three lifetimes.
 _PATIENCE = 10
 _QUARTERS = 4
 # measure_allocation samples pairs, both steps apart, and many allocations at a time.
@@ -42,7 +42,7 @@ def timing_of(seconds: Sequence[float]) -> Timing:
     return Timing(seconds=middle, low_seconds=min(low, middle), high_seconds=max(high, middle))
 
 
-class NativeLives:
+class NativeLifetimes:
     """Host memory for one device."""
 
     def __init__(self, driver: "_native.Driver", ordinal: int, context: "_native.Context") -> None:
@@ -54,7 +54,7 @@ class NativeLives:
         self, memory: MemoryKind, size_bytes: int, max_seconds: float
     ) -> MemoryPoint | None:
         """
-        Measure a kind of memory; None if it isn't available here. Slow lives take longer than
+        Measure a kind of memory; None if it isn't available here. Slow lifetimes take longer than
         `max_seconds`.
         """
         with suppress(Unavailable, OutOfDeviceMemory):

@@ -93,7 +93,7 @@ class Copies(Protocol):
     check_s_per_byte: float
 
     @property
-    def lives(self) -> Lifetimes:
+    def lifetimes(self) -> Lifetimes:
         """Give what measures the cost of host memory."""
 
     def times(self, ways: Sequence[Way], size_bytes: int, effort: Effort) -> Found:
@@ -175,7 +175,7 @@ class Measuring:
         shortest_s = max((points[0].seconds for points in self.curves.values()), default=0.0)
         point_s = self._effort.point_s / _LIVES_A_POINT
         return measure_memory(
-            self._copies.lives, sizes, point_s, shortest_s, self._left, self._watch
+            self._copies.lifetimes, sizes, point_s, shortest_s, self._left, self._watch
         )
 
     def _staging_rate(self, direction: Direction) -> float | None:

@@ -56,18 +56,18 @@ class MemoryFound:
 class _Measuring:
     """Points that are measured size by size."""
 
-    def __init__(self, lives: Lifetimes, point_s: float, shortest_copy_s: float) -> None:
-        self._lives, self._point_s, self._shortest_copy_s = lives, point_s, shortest_copy_s
+    def __init__(self, lifetimes: Lifetimes, point_s: float, shortest_copy_s: float) -> None:
+        self._lifetimes, self._point_s, self._shortest_copy_s = lifetimes, point_s, shortest_copy_s
         self.points: dict[MemoryKind, list[MemoryPoint]] = {}
         self.downloads: dict[Literal[Path.DRIVER, Path.STAGED], list[CostPoint]] = {}
 
     def measure(self, size_bytes: int) -> None:
         for memory in self._kinds(size_bytes):
-            point = self._lives.memory_point(memory, size_bytes, self._point_s)
+            point = self._lifetimes.memory_point(memory, size_bytes, self._point_s)
             if point is not None:
                 self.points.setdefault(memory, []).append(point)
         for path in _DOWNLOADS:
-            timing = self._lives.new_memory_download(path, size_bytes, self._point_s)
+            timing = self._lifetimes.new_memory_download(path, size_bytes, self._point_s)
             if timing is not None:
                 download = CostPoint(bytes=size_bytes, **timing.model_dump())
                 self.downloads.setdefault(path, []).append(download)
@@ -96,7 +96,7 @@ class _Measuring:
 
 
 def measure_memory(
-    lives: Lifetimes,
+    lifetimes: Lifetimes,
     sizes: Sequence[int],
     point_s: float,
     shortest_copy_s: float,
@@ -107,7 +107,7 @@ def measure_memory(
     Measure all kinds of memory size by size (bytes, ascending), so that only the largest may be
     left out; `point_s` is for one kind at one size, and `shortest_copy_s` for a few bytes.
     """
-    measuring = _Measuring(lives, point_s, shortest_copy_s)
+    measuring = _Measuring(lifetimes, point_s, shortest_copy_s)
     end_s = left_s() * (1 - _MAX_SHARE)
     for size in sizes:
         if left_s() - measuring.guess_s(size) < end_s:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from isthmus.decide.profile.lifetimes import NativeLives, timing_of
+from isthmus.decide.profile.lifetimes import NativeLifetimes, timing_of
 from isthmus.decide.profile.measuring import Found
 from isthmus.decide.profile.model import Path, StagingThreads, Way
 from isthmus.decide.profile.plan import Effort, HostMemory
@@ -51,7 +51,7 @@ class Session:
 
         self._context = _native.Context(driver, ordinal)
         self._bench = _native.PathBench(self._context)
-        self.lives = NativeLives(driver, ordinal, self._context)
+        self.lifetimes = NativeLifetimes(driver, ordinal, self._context)
         self.max_bytes = max_bytes
         self._buffers = self._allocate()
         self._fill("pageable")

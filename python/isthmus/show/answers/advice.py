@@ -122,10 +122,19 @@ def range_as_text(first: Advice, last: Advice, machine: str, *, width: int = PAG
 
 
 def _fastest_table(first: Advice, last: Advice) -> Table:
-    turns = last.fastest
-    names = [turns[0].before if turns else first.best.name, *(turn.after for turn in turns)]
-    starts = [format_size(last.sizes[0]), *(approximate_size(turn.at) for turn in turns)]
-    between = ["", *(_between(turn, approximate_size).strip(" ()") for turn in turns)]
+    break_evens = last.fastest
+    names = [
+        break_evens[0].before if break_evens else first.best.name,
+        *(break_even.after for break_even in break_evens),
+    ]
+    starts = [
+        format_size(last.sizes[0]),
+        *(approximate_size(break_even.at) for break_even in break_evens),
+    ]
+    between = [
+        "",
+        *(_between(break_even, approximate_size).strip(" ()") for break_even in break_evens),
+    ]
     return Table(
         title="The fastest way",
         heads=("way", "from", "tied with the previous way"),
@@ -204,11 +213,13 @@ def _pays_table(advice: Advice) -> Table:
 
 def _fastest_lines(advice: Advice) -> list[str]:
     """Say which way is the fastest between which sizes."""
-    turns = advice.fastest
-    if not turns:
+    break_evens = advice.fastest
+    if not break_evens:
         return []
-    parts = [f'"{turns[0].before}" below {approximate_size(turns[0].at)}']
-    parts += [f'"{turn.after}" from {approximate_size(turn.at)}' for turn in turns]
+    parts = [f'"{break_evens[0].before}" below {approximate_size(break_evens[0].at)}']
+    parts += [
+        f'"{break_even.after}" from {approximate_size(break_even.at)}' for break_even in break_evens
+    ]
     return [f"fastest: {', '.join(parts)}"]
 
 
@@ -238,23 +249,31 @@ def _ranges_text(ranges: Sequence[Range], text: Callable[[int], str], everywhere
     parts = []
     for one in ranges:
         if one.first is None:
-            parts.append(everywhere if one.last is None else f"up to {_turn_text(one.last, text)}")
+            parts.append(
+                everywhere if one.last is None else f"up to {_break_even_text(one.last, text)}"
+            )
         elif one.last is None:
-            parts.append(f"from {_turn_text(one.first, text)}")
+            parts.append(f"from {_break_even_text(one.first, text)}")
         else:
-            parts.append(f"{_turn_text(one.first, text)} to {_turn_text(one.last, text)}")
+            parts.append(
+                f"{_break_even_text(one.first, text)} to {_break_even_text(one.last, text)}"
+            )
     return ", ".join(parts)
 
 
-def _turn_text(turn: BreakEven, text: Callable[[int], str]) -> str:
-    return f"{text(turn.at)}{_between(turn, text)}"
+def _break_even_text(break_even: BreakEven, text: Callable[[int], str]) -> str:
+    return f"{text(break_even.at)}{_between(break_even, text)}"
 
 
-def _between(turn: BreakEven, text: Callable[[int], str]) -> str:
-    """Write where the spreads meet, unless that is the turn itself; an open end is left out."""
-    low, high = (None if end is None else text(end) for end in (turn.low, turn.high))
-    at = text(turn.at)
-    if (low or at) == (high or at) == at and turn.low is not None and turn.high is not None:
+def _between(break_even: BreakEven, text: Callable[[int], str]) -> str:
+    """Write where the spreads meet, unless that is the break-even; an open end is left out."""
+    low, high = (None if end is None else text(end) for end in (break_even.low, break_even.high))
+    at = text(break_even.at)
+    if (
+        (low or at) == (high or at) == at
+        and break_even.low is not None
+        and break_even.high is not None
+    ):
         return ""
     if low is None and high is None:
         return " (spreads meet everywhere)"

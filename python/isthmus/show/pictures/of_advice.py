@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isthmus.decide.advice.break_evens import BreakEven, by_size, fastest_turns
+from isthmus.decide.advice.break_evens import BreakEven, by_size, fastest_break_evens
 from isthmus.decide.advice.machine import MachineCosts
 from isthmus.decide.advice.question import Question
 from isthmus.decide.advice.sentence import question_text
@@ -37,15 +37,15 @@ def draw_advice(
     ranked = by_size(question, costs)
     sizes = sorted({first, *powers_of_two(first, last), last})
     found = {size: ranked(size) for size in sizes}
-    turns = fastest_turns(ranked, first, last)
-    return write_chart(_chart(question, profile, found, turns), stem)
+    break_evens = fastest_break_evens(ranked, first, last)
+    return write_chart(_chart(question, profile, found, break_evens), stem)
 
 
 def _chart(
     question: Question,
     profile: Profile,
     found: dict[int, Sequence[Way]],
-    turns: Sequence[BreakEven],
+    break_evens: Sequence[BreakEven],
 ) -> "alt.TopLevelMixin":
     import altair as alt
 
@@ -62,7 +62,8 @@ def _chart(
     scale = scale_of([max(end, 1e-9) for end in ends], HEIGHT)
     look = Look(factor=_MICROSECONDS, unit="everything, microseconds", ranges=True, colours={})
     rows = [
-        {"bytes": turn.at, "from": format_size(turn.at), "way": turn.after.value} for turn in turns
+        {"bytes": break_even.at, "from": format_size(break_even.at), "way": break_even.after.value}
+        for break_even in break_evens
     ]
     rules = alt.Chart(data_of(rows)).mark_rule(strokeDash=[4, 3], color="#777777")
     axis = size_axis("bytes", sorted(found), edge=max(found))

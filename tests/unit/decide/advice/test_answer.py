@@ -186,12 +186,12 @@ def test_the_number_of_uses_that_pays_is_exact() -> None:
     more = allocation(MemoryKind.PINNED, 16 * MIB) - allocation(MemoryKind.PAGEABLE, 16 * MIB)
     gain = copy(Path.DRIVER, "pageable", 16 * MIB) - copy(Path.DRIVER, "pinned", 16 * MIB)
     assert pinned.last is None
-    turn = pinned.first
-    assert turn is not None
-    assert turn.at == int(more / gain) + 1
-    assert turn.low is not None
-    assert turn.high is not None
-    assert turn.low <= turn.at <= turn.high
+    break_even = pinned.first
+    assert break_even is not None
+    assert break_even.at == int(more / gain) + 1
+    assert break_even.low is not None
+    assert break_even.high is not None
+    assert break_even.low <= break_even.at <= break_even.high
 
 
 def test_a_wider_spread_widens_the_interval_of_a_break_even() -> None:
@@ -199,11 +199,11 @@ def test_a_wider_spread_widens_the_interval_of_a_break_even() -> None:
     for spread in (0.01, 0.1):
         profile = machine_profile(costs=costs(spread), memory=memory(spread))
         (found,) = sizes_that_pay(asked(profile, size_bytes=MIB), Name.NEW_PINNED)
-        turn = found.first
-        assert turn is not None
-        assert turn.low is not None
-        assert turn.high is not None
-        ends.append(turn.high / turn.low)
+        break_even = found.first
+        assert break_even is not None
+        assert break_even.low is not None
+        assert break_even.high is not None
+        ends.append(break_even.high / break_even.low)
     assert ends[1] > ends[0] > 1
 
 
@@ -290,8 +290,10 @@ def test_a_profile_that_leaves_no_way_says_why() -> None:
 
 def test_the_sizes_at_which_the_fastest_way_changes_are_listed() -> None:
     advice = asked(size_bytes=MIB, buffer=Buffer.PAGEABLE, uses=1000)
-    names = [turn.after for turn in advice.fastest]
-    assert [turn.at for turn in advice.fastest] == sorted(turn.at for turn in advice.fastest)
+    names = [break_even.after for break_even in advice.fastest]
+    assert [break_even.at for break_even in advice.fastest] == sorted(
+        break_even.at for break_even in advice.fastest
+    )
     assert names[-1] == Name.KEPT_REGISTERED
 
 

@@ -3,12 +3,12 @@ from types import SimpleNamespace
 import pytest
 
 from isthmus import _native
-from isthmus.decide.profile.lifetimes import NativeLives
+from isthmus.decide.profile.lifetimes import NativeLifetimes
 from isthmus.decide.profile.model import MemoryKind, MemoryPoint
 
 
-def lives(driver: _native.Driver) -> NativeLives:
-    return NativeLives(driver, 0, _native.Context(driver, 0))
+def lifetimes(driver: _native.Driver) -> NativeLifetimes:
+    return NativeLifetimes(driver, 0, _native.Context(driver, 0))
 
 
 def measured(
@@ -25,7 +25,7 @@ def measured(
 
     monkeypatch.setattr(_native.Bench, "measure", measure)
     driver = _native.Driver.open("emulated")
-    point = lives(driver).memory_point(kind, 4096, 0.01)
+    point = lifetimes(driver).memory_point(kind, 4096, 0.01)
     assert point is not None
     return point, asked
 
@@ -55,7 +55,7 @@ def test_a_pool_is_measured_without_python_as_malloc_is(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("kind", list(MemoryKind))
 def test_every_kind_of_memory_has_a_cost_on_the_emulated_device(kind: MemoryKind) -> None:
-    point = lives(_native.Driver.open("emulated")).memory_point(kind, 4096, 0.001)
+    point = lifetimes(_native.Driver.open("emulated")).memory_point(kind, 4096, 0.001)
     assert point is not None
     assert point.bytes == 4096
 
@@ -77,6 +77,8 @@ def test_what_the_first_pinned_block_of_a_process_starts_is_not_timed(
 
     monkeypatch.setattr(_native, "PinnedBlock", block)
     monkeypatch.setattr("isthmus.decide.profile.lifetimes.time.perf_counter", read_clock)
-    point = lives(_native.Driver.open("emulated")).memory_point(MemoryKind.NEW_PINNED, 4096, 1e-4)
+    point = lifetimes(_native.Driver.open("emulated")).memory_point(
+        MemoryKind.NEW_PINNED, 4096, 1e-4
+    )
     assert point is not None
     assert point.allocate.seconds == pytest.approx(1e-3, rel=0.01)
