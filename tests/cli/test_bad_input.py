@@ -239,3 +239,10 @@ def test_debug_shows_where_an_error_came_from(invoke: Invoke, place: tuple[str, 
     assert "Traceback" in outcome.err
     assert "parse_size" in outcome.err
     assert "Traceback" not in invoke("bench", "--sizes", "12Q").err
+
+
+def test_debug_behind_two_dashes_is_a_word_like_any_other(invoke: Invoke) -> None:
+    outcome = invoke("bench", "--", "--debug")
+    assert outcome.code == 2
+    assert "--debug" in outcome.err
+    assert "Traceback" not in outcome.err

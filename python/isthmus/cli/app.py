@@ -84,11 +84,12 @@ _command = functools.cache(lambda: typer.main.get_command(app))
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program."""
     typed = tuple(sys.argv[1:] if arguments is None else arguments)
-    # It may stand anywhere, also behind a command that has failed.
-    state = State(arguments=typed, debug=_DEBUG in typed)
+    # --debug may stand anywhere before --, also behind a command that has failed.
+    own = typed.index("--") if "--" in typed else len(typed)
+    state = State(arguments=typed, debug=_DEBUG in typed[:own])
     try:
         code = _command().main(
-            args=[word for word in typed if word != _DEBUG],
+            args=[*(word for word in typed[:own] if word != _DEBUG), *typed[own:]],
             prog_name="isthmus",
             standalone_mode=False,
             obj=state,
