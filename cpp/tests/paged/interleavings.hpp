@@ -241,6 +241,12 @@ struct Outcome {
 /// The host's items before: 100, 101, ...
 std::array<std::uint32_t, kNumItems> items_before();
 
+/// Loads items, one after the other.
+Program loads(std::vector<std::size_t> items);
+
+/// Stores both items of a unit, which isn't fetched for it.
+Program overwrites(std::size_t unit, std::uint32_t value);
+
 /// Which orders of the warps' operations are explored. If no order has a race, plain accesses of
 /// different warps can be exchanged: the orders of atomic operations alone have all outcomes. If one
 /// has, a race is found, but perhaps not what comes of it.

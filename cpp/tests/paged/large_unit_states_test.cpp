@@ -9,29 +9,10 @@ namespace {
 using Values = std::vector<std::uint32_t>;
 using Sets = std::set<std::uint32_t>;
 
-Program loads(std::vector<std::size_t> items) {
-  return [items](const Warp& warp) {
-    Array array = warp.array();
-    Values loaded;
-    for (const std::size_t item : items) loaded.push_back(array.load(item).value);
-    return loaded;
-  };
-}
-
 Program stores(std::size_t item, std::uint32_t value) {
   return [=](const Warp& warp) {
     Array array = warp.array();
     array.store(item, {value});
-    return Values{};
-  };
-}
-
-Program overwrites(std::size_t unit, std::uint32_t value) {
-  return [=](const Warp& warp) {
-    Array array = warp.array();
-    array.overwrite(2 * unit, 2);
-    array.store(2 * unit, {value});
-    array.store(2 * unit + 1, {value + 1});
     return Values{};
   };
 }

@@ -8,32 +8,11 @@ namespace {
 
 using Values = std::vector<std::uint32_t>;
 
-Program loads(std::vector<std::size_t> items) {
-  return [items](const Warp& warp) {
-    Array array = warp.array();
-    Values loaded;
-    for (const std::size_t item : items) loaded.push_back(array.load(item).value);
-    return loaded;
-  };
-}
-
 Program stores(std::size_t item, std::uint32_t value) {
   return [=](const Warp& warp) {
     Array array = warp.array();
     array.store(item, {value});
     return Values{array.load(item).value};
-  };
-}
-
-/// Stores all items of a unit, which isn't fetched for it.
-Program overwrites(std::size_t unit, std::uint32_t value) {
-  return [=](const Warp& warp) {
-    Array array = warp.array();
-    const std::size_t first = 2 * unit;
-    array.overwrite(first, 2);
-    array.store(first, {value});
-    array.store(first + 1, {value + 1});
-    return Values{};
   };
 }
 
