@@ -376,7 +376,4 @@ private:
   paged::known_units recent_, earlier_;
 };
 
-template <typename T, typename Machine = paged::gpu_machine>
-using unit_array = paged_array<T, Machine>;  ///< an older name
-
 }  // namespace isthmus

@@ -65,8 +65,6 @@ struct paged_map {
   }
 };
 
-using unit_map = paged_map;  ///< an older name
-
 namespace paged {
 
 using word = paged_map::word;
