@@ -32,7 +32,7 @@ def recorded(path: str, gpu: str, **facts: str) -> dict[tuple[str, str, int], fl
 
 def shown(size: int, seconds: float) -> str:
     if size < _MIB:
-        return f"{seconds * 1e6:.1f} us"
+        return f"{seconds * 1e6:.1f} µs"
     return f"{size / seconds / 1e9:.1f} GB/s"
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from isthmus.fleet.collecting import Collected
     from isthmus.fleet.task import Task
 
-# What a run takes that isn't measuring, and a whole run's budget.
+# For the default budget, and what a run takes beside measuring.
 _SHORTEST_TIMEOUT_S = 300.0
 
 

@@ -97,8 +97,8 @@ class Opened:
 
 def open_session(wanted: str | None) -> Opened:
     """
-    Choose a device as `choose_device` does, and prepare it; binds this thread, and the
-    host's memory with it, to the device's NUMA node.
+    Choose a device as `choose_device` does, and prepare it; bind this thread, and the host's memory
+    with it, to the device's NUMA node.
     """
     from isthmus import _native
 
