@@ -113,7 +113,7 @@ class FakeCopies:
         }
 
     @property
-    def lives(self) -> "FakeCopies":
+    def lifetimes(self) -> "FakeCopies":
         return self
 
     def memory_point(
