@@ -386,26 +386,6 @@ std::array<std::uint32_t, kNumItems> items_before() {
   return items;
 }
 
-Program loads(std::vector<std::size_t> items) {
-  return [items = std::move(items)](const Warp& warp) {
-    Array array = warp.array();
-    std::vector<std::uint32_t> loaded;
-    for (const std::size_t item : items) loaded.push_back(array.load(item).value);
-    return loaded;
-  };
-}
-
-Program overwrites(std::size_t unit, std::uint32_t value) {
-  return [=](const Warp& warp) {
-    Array array = warp.array();
-    const std::size_t first = 2 * unit;
-    array.overwrite(first, 2);
-    array.store(first, {value});
-    array.store(first + 1, {value + 1});
-    return std::vector<std::uint32_t>{};
-  };
-}
-
 Outcome explore(const Scenario& scenario, Defect defect) {
   return explore(scenario, defect, defect == Defect::none ? Orders::of_atomics : Orders::all);
 }

@@ -242,10 +242,26 @@ struct Outcome {
 std::array<std::uint32_t, kNumItems> items_before();
 
 /// Loads items, one after the other.
-Program loads(std::vector<std::size_t> items);
+inline Program loads(std::vector<std::size_t> items) {
+  return [items = std::move(items)](const Warp& warp) {
+    Array array = warp.array();
+    std::vector<std::uint32_t> loaded;
+    for (const std::size_t item : items) loaded.push_back(array.load(item).value);
+    return loaded;
+  };
+}
 
 /// Stores both items of a unit, which isn't fetched for it.
-Program overwrites(std::size_t unit, std::uint32_t value);
+inline Program overwrites(std::size_t unit, std::uint32_t value) {
+  return [=](const Warp& warp) {
+    Array array = warp.array();
+    const std::size_t first = 2 * unit;
+    array.overwrite(first, 2);
+    array.store(first, {value});
+    array.store(first + 1, {value + 1});
+    return std::vector<std::uint32_t>{};
+  };
+}
 
 /// Which orders of the warps' operations are explored. If no order has a race, plain accesses of
 /// different warps can be exchanged: the orders of atomic operations alone have all outcomes. If one
