@@ -10,7 +10,7 @@
 #include <string>
 
 #include "trace/checking.hpp"
-#include "trace/file_store.hpp"
+#include "trace/recorded.hpp"
 #include "trace/trace.hpp"
 
 /// A file that is mapped into memory, and its descriptor. A negative descriptor: no file.

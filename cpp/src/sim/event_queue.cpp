@@ -1,4 +1,4 @@
-#include "sim/event_queue.hpp"
+#include "sim/cores/schedule.hpp"
 
 #include <algorithm>
 #include <bit>

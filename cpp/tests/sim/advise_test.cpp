@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "random_programs.hpp"
-#include "sim/migration/advice.hpp"
+#include "sim/migration/hinted_memory.hpp"
 
 namespace isthmus::sim::small {
 namespace {

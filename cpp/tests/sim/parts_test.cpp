@@ -9,8 +9,7 @@
 #include <set>
 
 #include "sim/cores/cache_sets.hpp"
-#include "sim/cores/lookaside.hpp"
-#include "sim/event_queue.hpp"
+#include "sim/cores/schedule.hpp"
 #include "sim/link.hpp"
 #include "sim/migration/address_map.hpp"
 

@@ -9,7 +9,7 @@
 #include "pages/policy_names.hpp"
 #include "random_programs.hpp"
 #include "sim/cores/cta_feed.hpp"
-#include "sim/migration/migration_map.hpp"
+#include "sim/migration/residency.hpp"
 #include "stored_programs.hpp"
 
 namespace isthmus::sim {

@@ -7,7 +7,7 @@
 #include <isthmus/errors.hpp>
 #include <span>
 
-#include "trace/file_store.hpp"
+#include "trace/recorded.hpp"
 
 namespace isthmus::trace {
 namespace {

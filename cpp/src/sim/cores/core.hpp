@@ -9,7 +9,6 @@
 
 #include "sim/cores/cache_sets.hpp"
 #include "sim/cores/cta_feed.hpp"
-#include "sim/cores/lookaside.hpp"
 #include "sim/cores/schedule.hpp"
 #include "sim/machine.hpp"
 

@@ -14,7 +14,6 @@
 #include "sim/cores/cores.hpp"
 #include "sim/cores/partitions.hpp"
 #include "sim/link.hpp"
-#include "sim/migration/migration_map.hpp"
 #include "sim/migration/residency.hpp"
 #include "sim/options.hpp"
 
