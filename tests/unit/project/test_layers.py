@@ -389,3 +389,11 @@ def test_no_source_file_is_longer_than_400_lines() -> None:
     }.items():
         for path in sources(ROOT / folder, *patterns):
             assert len(path.read_text("utf-8").splitlines()) <= 400, path
+
+
+def test_the_architecture_names_every_room_and_no_other() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    rooms = set(MAY_INCLUDE) | set[str]().union(*FLOORS) - {"isthmus"}
+    assert {room for room in rooms if not re.search(rf"`(?:[\w/]*/)?{room}`", page)} == set()
+    named = re.findall(r"`((?:cpp|python|tests|kernels|docs)/[\w/.]+)`", page)
+    assert [path for path in named if not (ROOT / path).exists()] == []
