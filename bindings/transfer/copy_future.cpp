@@ -54,7 +54,7 @@ void warn_of_failure(const std::string& failure) {
 CopyKeeper*& keeper_of_process() {
   static CopyKeeper* keeper = nullptr;
   if (keeper != nullptr && !keeper->in_own_process()) {
-    isthmus::note_lasting(keeper);  // the parent's
+    isthmus::note_leaked(keeper);  // the parent's
     keeper = nullptr;
   }
   return keeper;
@@ -78,15 +78,15 @@ void throw_if_interrupted() {
 /// Some objects of this module stay alive on purpose.
 void expect_leaks() { nb::set_leak_warnings(false); }
 
-void end_copies(double patience_seconds) {
+void end_copies(double timeout_seconds) {
   keeping_has_ended = true;
   CopyKeeper* const keeper = keeper_of_process();
   if (keeper == nullptr) return;
   bool all = false;
   {
     const GilReleased released;
-    const std::chrono::duration<double> patience(patience_seconds);
-    all = keeper->end(std::chrono::duration_cast<std::chrono::milliseconds>(patience));
+    const std::chrono::duration<double> timeout(timeout_seconds);
+    all = keeper->end(std::chrono::duration_cast<std::chrono::milliseconds>(timeout));
   }
   if (!all) expect_leaks();
 }
@@ -242,7 +242,7 @@ void bind_copy_future(nb::module_& m) {
           "The CUevent behind the copy, valid as long as this object; 0 if no event marks its end.")
       .def("delay", &PythonFuture::delay, "stream"_a,
            "Make later work in a CUstream wait for the copy. Unavailable if a thread makes it.");
-  m.def("end_copies", &end_copies, "patience_seconds"_a,
+  m.def("end_copies", &end_copies, "timeout_seconds"_a,
         "Wait for copies in progress. Copies that take longer, or begin later, keep what they need "
         "until the process ends.");
   m.def(

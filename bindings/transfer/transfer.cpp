@@ -115,7 +115,7 @@ nb::object copy_arrays_async(ArrayTransfers& transfers, nb::handle target, nb::h
   const CopyOptions options = options_of(pair);
   return noting_write(transfers.reader, pair, target, [&]() -> nb::object {
     const bool complete =
-        pair.target.size_bytes <= isthmus::transfer::kMostBytesAtOnce &&
+        pair.target.size_bytes <= isthmus::transfer::kMaxBytesAtOnce &&
         copy_keeping(pair, target, source, [&] {
           return isthmus::transfer::copy_at_once(*transfers.transfers, pair.target.data,
                                                  pair.source.data, pair.target.size_bytes, options);

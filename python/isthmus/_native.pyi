@@ -895,7 +895,7 @@ class CopyFuture:
         Make later work in a CUstream wait for the copy. Unavailable if a thread makes it.
         """
 
-def end_copies(patience_seconds: float) -> None:
+def end_copies(timeout_seconds: float) -> None:
     """
     Wait for copies in progress. Copies that take longer, or begin later, keep what they need until the process ends.
     """

@@ -92,9 +92,9 @@ struct unit_run {
 
 /// Units that the host's side lets a launch make valid: `count` runs, from begin[i] to before end[i].
 struct unit_runs {
-  static constexpr unsigned int kMost = 8;
-  number count, begin[kMost], end[kMost];
-  number how[kMost];  ///< a request: kNamed fetches them, kOverwritten doesn't
+  static constexpr unsigned int kMaxRuns = 8;
+  number count, begin[kMaxRuns], end[kMaxRuns];
+  number how[kMaxRuns];  ///< a request: kNamed fetches them, kOverwritten doesn't
 };
 
 /// A unit's place in the maps.

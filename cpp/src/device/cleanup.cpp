@@ -58,16 +58,16 @@ namespace {
 
 // Never destroyed: destructors of statics may still add to it. Without a lock, because a forked
 // child adds what it has of its parent, one of whose threads may have held it.
-struct Lasting {
+struct Leaked {
   const void* object;
-  Lasting* next;
+  Leaked* next;
 };
-std::atomic<Lasting*> last{nullptr};
+std::atomic<Leaked*> last{nullptr};
 
 }  // namespace
 
-void note_lasting(const void* object) noexcept {
-  auto* const noted = new (std::nothrow) Lasting{object, last.load()};
+void note_leaked(const void* object) noexcept {
+  auto* const noted = new (std::nothrow) Leaked{object, last.load()};
   if (noted == nullptr) return;  // it lasts without a note
   while (!last.compare_exchange_weak(noted->next, noted)) {
   }

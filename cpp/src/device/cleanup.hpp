@@ -23,12 +23,12 @@ void report_cleanup(const Driver& driver, CUresult result, std::string_view symb
 void report_cleanup(const std::string& message) noexcept;
 
 /// Registers an object that is never destroyed, for leak checkers. May be called from any thread.
-void note_lasting(const void* object) noexcept;
+void note_leaked(const void* object) noexcept;
 
 /// Keeps an object until the process ends; it is never destroyed. May be called from any thread.
 template <typename Object>
 void keep_until_process_ends(std::unique_ptr<Object> object) noexcept {
-  note_lasting(object.release());
+  note_leaked(object.release());
 }
 
 }  // namespace isthmus

@@ -45,11 +45,12 @@ void PagedMemory::will_overwrite(const std::vector<PagedRange>& ranges, CUstream
 
 void PagedMemory::make_valid(const std::vector<UnitsToMake>& units, CUstream stream) const {
   if (has_frames()) make_room(units, stream);
-  for (std::size_t first = 0; first < units.size(); first += paged::unit_runs::kMost) {
+  for (std::size_t first = 0; first < units.size(); first += paged::unit_runs::kMaxRuns) {
     paged::unit_runs runs{};
     std::uint64_t num_lanes = 0;
     bool fetches = true;
-    for (std::size_t i = first; i < std::min(units.size(), first + paged::unit_runs::kMost); i++) {
+    for (std::size_t i = first; i < std::min(units.size(), first + paged::unit_runs::kMaxRuns);
+         i++) {
       const auto& [run, how] = units[i];
       runs.begin[runs.count] = run.begin;
       runs.end[runs.count] = run.end;
@@ -57,7 +58,7 @@ void PagedMemory::make_valid(const std::vector<UnitsToMake>& units, CUstream str
       num_lanes += (run.end - run.begin) * (how == paged::kNamed ? kLanesOfUnit : 1);
       fetches = fetches && how == paged::kNamed;
     }
-    const unsigned most = fetches ? kMaxFetchingBlocks : unsigned{kMostPagedBlocks};
+    const unsigned most = fetches ? kMaxFetchingBlocks : unsigned{kMaxPagedBlocks};
     launch_blocks(stream, "make_valid", std::min(most, paged_blocks_for(num_lanes, context_)),
                   runs);
   }

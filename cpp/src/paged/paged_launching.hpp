@@ -10,11 +10,11 @@
 namespace isthmus {
 
 inline constexpr unsigned kPagedBlockLanes = 256;
-inline constexpr std::uint64_t kMostPagedBlocks = 1024;  // kPagedResults of them are kept
+inline constexpr std::uint64_t kMaxPagedBlocks = 1024;  // kPagedResults of them are kept
 
 inline unsigned paged_blocks_for(std::uint64_t num_lanes, const Context& context) {
   const std::uint64_t resident = std::min(
-      kMostPagedBlocks, std::uint64_t(std::max(1, context.device().num_multiprocessors)) * 8);
+      kMaxPagedBlocks, std::uint64_t(std::max(1, context.device().num_multiprocessors)) * 8);
   return unsigned(std::clamp<std::uint64_t>((num_lanes + kPagedBlockLanes - 1) / kPagedBlockLanes,
                                             1, resident));
 }

@@ -12,10 +12,10 @@
 namespace isthmus::sim {
 namespace {
 
-constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
-constexpr std::uint64_t kMostCycles = 1'000'000;
-constexpr std::uint64_t kMostWait = 1000 * kPicosecondsPerSecond;
-constexpr std::uint64_t kLeastBandwidth = 1'000'000;
+constexpr std::uint64_t kNoMax = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kMaxCycles = 1'000'000;
+constexpr std::uint64_t kMaxWait = 1000 * kPicosecondsPerSecond;
+constexpr std::uint64_t kMinBandwidth = 1'000'000;
 
 void need(bool holds, const std::string& parameter, std::uint64_t value, const std::string& what) {
   if (holds) return;
@@ -26,7 +26,7 @@ void need_range(const std::string& parameter, std::uint64_t value, std::uint64_t
                 std::uint64_t most) {
   const std::string from = std::to_string(least);
   need(least <= value && value <= most, parameter, value,
-       most == kMost ? from + " or more" : "from " + from + " to " + std::to_string(most));
+       most == kNoMax ? from + " or more" : "from " + from + " to " + std::to_string(most));
 }
 
 /// Narrows a value that is as large as the member's type can be at most.
@@ -71,12 +71,12 @@ void check_entries(const std::string& name, std::uint32_t entries, std::uint32_t
 }
 
 void check_link(const LinkParameters& link) {
-  need(link.back_bytes_per_s == 0 || link.back_bytes_per_s >= kLeastBandwidth,
-       "link.back_bandwidth", link.back_bytes_per_s, std::to_string(kLeastBandwidth) + " or more");
+  need(link.back_bytes_per_s == 0 || link.back_bytes_per_s >= kMinBandwidth, "link.back_bandwidth",
+       link.back_bytes_per_s, std::to_string(kMinBandwidth) + " or more");
   const LinkCost* before = nullptr;
   for (const LinkCost& cost : link.costs) {
     need(cost.size_bytes != 0 && cost.busy_ps != 0, "link.costs", 0, "more than 0 bytes and time");
-    need_range("link.costs", cost.busy_ps, 1, kMostWait);
+    need_range("link.costs", cost.busy_ps, 1, kMaxWait);
     if (before != nullptr) {
       need(cost.size_bytes > before->size_bytes && cost.busy_ps >= before->busy_ps, "link.costs",
            cost.size_bytes, "points of rising size and time");

@@ -175,19 +175,19 @@ private:
 
   // Queues the chunks of all uploads from number `first`.
   void queue_from(std::size_t first) {
-    struct Turn {
+    struct QueuedChunk {
       std::size_t upload, chunk;
       double share;  // of the upload, up to this chunk
     };
-    std::vector<Turn> turns;
+    std::vector<QueuedChunk> chunks;
     for (std::size_t upload = first; upload < uploads_.size(); ++upload) {
       const std::uint64_t count = num_chunks(uploads_[upload]);
       for (std::uint64_t chunk = 0; chunk < count; ++chunk) {
-        turns.push_back({upload, chunk, static_cast<double>(chunk) / static_cast<double>(count)});
+        chunks.push_back({upload, chunk, static_cast<double>(chunk) / static_cast<double>(count)});
       }
     }
-    if (order_ == ChunkOrder::in_turns) std::ranges::stable_sort(turns, {}, &Turn::share);
-    for (const Turn& turn : turns) queue(uploads_[turn.upload], turn.chunk);
+    if (order_ == ChunkOrder::in_turns) std::ranges::stable_sort(chunks, {}, &QueuedChunk::share);
+    for (const QueuedChunk& chunk : chunks) queue(uploads_[chunk.upload], chunk.chunk);
   }
 
   void queue(const Upload& upload, std::size_t chunk) {

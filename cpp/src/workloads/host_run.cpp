@@ -14,9 +14,9 @@ using trace::HostStep;
 
 constexpr float kRelative = 1e-3F;
 constexpr int kColour = 2;
-constexpr std::uint64_t kMostWrongOf = 1000;
+constexpr std::uint64_t kMinValuesPerWrong = 1000;
 constexpr std::uint64_t kFewWrong = 4;  // a ray of 1024 that grazes an edge colours a whole pixel
-constexpr std::uint64_t kMostInARow = 31;
+constexpr std::uint64_t kMaxWrongInARow = 31;
 
 /// Counts values that are wrong, and how many are in a row.
 struct Wrong {
@@ -72,8 +72,8 @@ Wrong wrong_values(Values values, std::span<const std::byte> expected,
 
 bool is_acceptable(Values values, const Wrong& wrong) {
   if (values == Values::integers) return wrong.num_wrong == 0;
-  const std::uint64_t allowed = std::max(kFewWrong, wrong.num_values / kMostWrongOf);
-  return wrong.num_wrong <= allowed && wrong.longest <= kMostInARow;
+  const std::uint64_t allowed = std::max(kFewWrong, wrong.num_values / kMinValuesPerWrong);
+  return wrong.num_wrong <= allowed && wrong.longest <= kMaxWrongInARow;
 }
 
 /// Which lines of a program's memory kernels load before any has stored to them.

@@ -64,7 +64,7 @@ void Copier::synchronize() const {
   for (int tries = 0; tries < 100; ++tries) {
     if (place_.context.driver().raw(symbol::stream_synchronize)(stream()) == CUDA_SUCCESS) return;
   }
-  throw std::runtime_error("the stream doesn't come to rest");
+  throw std::runtime_error("the stream doesn't become idle");
 }
 
 void Copier::step() {

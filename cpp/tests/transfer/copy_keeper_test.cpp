@@ -177,7 +177,7 @@ TEST_F(CopyKeeperTest, AFailureThatNobodyHasSeenIsReportedWhenTheCopyIsDropped) 
   Bytes target(kMiB);
   const auto copy = begin_failing(target);
   EXPECT_TRUE(ends(copy));
-  EXPECT_TRUE(fate_.let_go) << "the copy failed, and is known to be at rest";
+  EXPECT_TRUE(fate_.let_go) << "the copy failed, and is known to be idle";
   EXPECT_EQ(num_reports(), 0U);
   keeper_->drop(copy);
   EXPECT_TRUE(isthmus::test::eventually([&] { return num_reports() == 1U; }));

@@ -156,11 +156,11 @@ protected:
   }
   /// After a pause, if that is the rhythm.
   void copy(void* target, const void* source) {
-    if (GetParam()) isthmus::test::occupy(kMoreThanLeastPause);
+    if (GetParam()) isthmus::test::occupy(kMoreThanMinPause);
     transfers().copy(target, source, kBytes);
   }
   static constexpr std::size_t kBytes = 20 * kKiB;
-  static constexpr std::chrono::microseconds kMoreThanLeastPause{50};
+  static constexpr std::chrono::microseconds kMoreThanMinPause{50};
 };
 
 INSTANTIATE_TEST_SUITE_P(Rhythms, RepeatedCopies, testing::Values(false, true),

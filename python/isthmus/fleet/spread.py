@@ -20,7 +20,7 @@ from isthmus.ground.suggest import MOST_SAID, shortened
 
 MAX_LOSSES = 4
 """A work that was under way so often when its worker was lost is given up: it may be the cause."""
-PATIENCE_S = 60.0
+WORKER_TIMEOUT_S = 60.0
 """So long there may be no worker: one that was lost may be started again."""
 _LOOK_S = 1.0
 # The longest time until Ctrl-C is noticed.
@@ -143,8 +143,8 @@ class Spread:
         elif here:
             last = list(self._bad.values())[-1]
             raise Error(f"no worker can be used; the last: {last}", hint=_GOES_ON)
-        elif time_s - self._last_here_s > PATIENCE_S:
-            raise Error(f"no worker was there for {PATIENCE_S:g} s", hint=_GOES_ON)
+        elif time_s - self._last_here_s > WORKER_TIMEOUT_S:
+            raise Error(f"no worker was there for {WORKER_TIMEOUT_S:g} s", hint=_GOES_ON)
 
     def _ask(self, works: Sequence[Work]) -> None:
         under_way = Counter(asked.worker for asked in self._asked.values())

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from isthmus.sim.result import SimulationResult
 
 # The longest time until Ctrl-C is noticed while points run.
-_PATIENCE_S = 0.1
+_POLL_S = 0.1
 RunPoint = Callable[[SweepPoint, Callable[[], bool]], "SimulationResult"]
 """Runs a point; the function returns whether to continue."""
 
@@ -125,7 +125,7 @@ class Threads:
             try:
                 begin()
                 while under_way and not should_stop():
-                    done, _ = wait(under_way, _PATIENCE_S, FIRST_COMPLETED)
+                    done, _ = wait(under_way, _POLL_S, FIRST_COMPLETED)
                     for future in done:
                         yield under_way.pop(future), _numbers_of(future)
                     begin()

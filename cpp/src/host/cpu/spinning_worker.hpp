@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "host/cpu/patience.hpp"
+#include "host/cpu/backoff.hpp"
 
 namespace isthmus::host {
 

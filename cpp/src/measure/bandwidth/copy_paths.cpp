@@ -8,7 +8,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/cpu/patience.hpp"
+#include "host/cpu/backoff.hpp"
 #include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {

@@ -9,7 +9,7 @@
 
 namespace isthmus::measure {
 
-/// Where a measurement's thread and host memory shall be.
+/// Where a measurement's thread and host memory are.
 struct NodePlace {
   int node = 0;
   std::vector<int> cpus;  ///< the node's CPUs that this process may use

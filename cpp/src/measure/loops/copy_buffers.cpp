@@ -68,7 +68,7 @@ const Kernels* CopyBuffers::fit(const Kernels* kernels) const {
 }
 
 void CopyBuffers::prepare(const Kernels* kernels) {
-  if (at_rest_) return;
+  if (filled_) return;
   const CurrentContext current(context_);
   contents_.fill(host(), size_bytes());
   if (fit(kernels) != nullptr) {
@@ -78,12 +78,12 @@ void CopyBuffers::prepare(const Kernels* kernels) {
                                                       stream_.handle());
   }
   stream_.synchronize();
-  at_rest_ = true;
+  filled_ = true;
 }
 
 void CopyBuffers::poison(Direction direction, std::size_t bytes) {
   check_size(bytes);
-  at_rest_ = false;
+  filled_ = false;
   if (direction == Direction::device_to_host) {
     std::memset(host(), kPoison, bytes);
     return;
@@ -108,7 +108,7 @@ VerifiedOn CopyBuffers::verify(Direction direction, std::size_t bytes, const Ker
                           (to_device ? "host" : "device") + " to " +
                           (to_device ? "device" : "host") + " are not what was sent");
   }
-  at_rest_ = true;
+  filled_ = true;
   return on_device ? VerifiedOn::device : VerifiedOn::host;
 }
 

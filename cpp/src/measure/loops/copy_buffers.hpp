@@ -72,7 +72,7 @@ public:
 
   /// Must be called before anything else writes to the buffers: the next prepare() then restores
   /// the contents.
-  void disturb() noexcept { at_rest_ = false; }
+  void disturb() noexcept { filled_ = false; }
 
 private:
   std::uint64_t device_mismatches_on_host(std::size_t size_bytes) const;
@@ -88,7 +88,7 @@ private:
   std::size_t size_bytes_;
   Stream stream_;
   BufferContents contents_;
-  bool at_rest_ = false;  ///< both sides hold all of the contents
+  bool filled_ = false;  ///< both sides hold all of the contents
 };
 
 /// A copy between the first `size_bytes` of both sides, ready to be called in a loop.

@@ -16,9 +16,9 @@ constinit thread_local std::uint32_t num_again_of_thread = 0;
 
 }  // namespace
 
-Carriers::Carriers(const Driver& driver, std::chrono::nanoseconds least_pause,
+Carriers::Carriers(const Driver& driver, std::chrono::nanoseconds min_pause,
                    CopyPauses::Clock* clock)
-    : pauses_(least_pause, clock),
+    : pauses_(min_pause, clock),
       window_(driver),
       driver_(driver),
       staged_(driver, driver_),
@@ -45,16 +45,16 @@ void Carriers::carry(const Plan& plan, const Request& request, std::int64_t star
   carry_timed(plan, request, 1, is_known ? start_ns : pauses_.now_ns());
 }
 
-Carriers::Turn Carriers::next_turn() const noexcept {
+Carriers::Timing Carriers::next_timing() const noexcept {
   const std::uint32_t number = num_again_of_thread++ % kTimedEvery;
   if (number == 0) return {kTimedEvery, false, pauses_.now_ns()};
   return {0, number == kTimedEvery - 1, kNoTime};
 }
 
-void Carriers::carry_again(const Plan& plan, const Request& request, const Turn& turn) {
-  if (turn.stands_for > 0) return carry_timed(plan, request, turn.stands_for, turn.start_ns);
+void Carriers::carry_again(const Plan& plan, const Request& request, const Timing& timing) {
+  if (timing.stands_for > 0) return carry_timed(plan, request, timing.stands_for, timing.start_ns);
   carry_counted(plan, request);
-  if (turn.next_is_timed) pauses_.note_end(pauses_.now_ns());
+  if (timing.next_is_timed) pauses_.note_end(pauses_.now_ns());
 }
 
 /// Counts before copying: after the copy an atomic addition would wait until the bytes have left the

@@ -27,7 +27,7 @@ public:
   /// least       a shorter time isn't a pause
   /// clock       replaces the system's, for tests
   explicit CopyPauses(std::chrono::nanoseconds least, Clock* clock = host::steady_ns)
-      : least_ns_(least.count()), clock_(clock) {}
+      : min_ns_(least.count()), clock_(clock) {}
 
   std::int64_t now_ns() const noexcept { return clock_(); }
   void note_end(std::int64_t now_ns) noexcept {
@@ -37,11 +37,11 @@ public:
   /// copy by another thread.
   bool is_after_pause(std::int64_t now_ns) const noexcept {
     const std::int64_t last_ns = last_end_ns_.load(std::memory_order_relaxed);
-    return last_ns == kNoTime || now_ns - last_ns > least_ns_;
+    return last_ns == kNoTime || now_ns - last_ns > min_ns_;
   }
 
 private:
-  const std::int64_t least_ns_;
+  const std::int64_t min_ns_;
   Clock* const clock_;
   std::atomic<std::int64_t> last_end_ns_{kNoTime};
 };
@@ -50,8 +50,8 @@ private:
 /// context of the plan's device must be current.
 class Carriers {
 public:
-  /// least_pause  as CopyPauses takes it
-  Carriers(const Driver& driver, std::chrono::nanoseconds least_pause,
+  /// min_pause  as CopyPauses takes it
+  Carriers(const Driver& driver, std::chrono::nanoseconds min_pause,
            CopyPauses::Clock* clock = host::steady_ns);
 
   /// Makes the copy; complete on return.
@@ -62,16 +62,16 @@ public:
 
   /// Whether a copy is timed that is made again by the calling thread: one in many, which stands for
   /// all.
-  struct Turn {
+  struct Timing {
     std::uint32_t stands_for = 0;     ///< copies; 0: it isn't timed
     bool next_is_timed = false;       ///< the next one's pause must be known
     std::int64_t start_ns = kNoTime;  ///< when the call began, if it is timed
   };
-  Turn next_turn() const noexcept;
+  Timing next_timing() const noexcept;
   /// Of a copy whose rhythm must be known: it is timed, and stands for itself.
-  Turn timed_turn() const noexcept { return {1, false, pauses_.now_ns()}; }
+  Timing timed_alone() const noexcept { return {1, false, pauses_.now_ns()}; }
   /// carry() for a plan of PlanCache.
-  void carry_again(const Plan& plan, const Request& request, const Turn& turn);
+  void carry_again(const Plan& plan, const Request& request, const Timing& timing);
   /// Starts the thread of the background if begin() needs it for such a copy. Call it for each of
   /// several copies before the first begins: then no missing thread ends the call halfway.
   ///

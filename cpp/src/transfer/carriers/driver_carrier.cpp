@@ -30,7 +30,7 @@ void copy_by_pieces(const Driver& driver, void* target, const FileSource& source
     try {
       copy_by_driver(driver, ends, stream);
     } catch (...) {
-      if (leaves_memory_in_use(std::current_exception())) note_lasting(piece.release());
+      if (leaves_memory_in_use(std::current_exception())) note_leaked(piece.release());
       throw;
     }
   }
@@ -46,7 +46,7 @@ void enqueue(const Driver& driver, const CopyEnds& ends, CUstream stream) {
     });
   } catch (...) {
     if (!any_enqueued) throw;
-    throw_at_rest(driver, stream);
+    throw_once_idle(driver, stream);
   }
 }
 

@@ -124,7 +124,7 @@ void enqueue_pieces(const Driver& driver, const std::vector<CopyEnds>& pieces, C
       enqueue_whole(driver, pieces[num_enqueued], stream);
   } catch (...) {
     if (num_enqueued == 0) throw;
-    throw_at_rest(driver, stream);
+    throw_once_idle(driver, stream);
   }
 }
 
@@ -151,7 +151,7 @@ void copy_whole(const Driver& driver, const CopyEnds& ends) try {
   }
 } catch (...) {
   if (began_nothing()) throw;
-  throw_at_rest(driver, nullptr);
+  throw_once_idle(driver, nullptr);
 }
 
 void copy_by_driver(const Driver& driver, const CopyEnds& ends, CUstream stream) {
@@ -166,7 +166,7 @@ void wait_for_copies(const Driver& driver, CUstream stream) try {
   const ScopedRelaxedCapture relaxed(driver);
   driver.call(symbol::stream_synchronize)(stream);
 } catch (...) {
-  throw_at_rest(driver, stream);
+  throw_once_idle(driver, stream);
 }
 
 void copy_on_host(const Driver& driver, const CopyEnds& ends, CUstream stream) {

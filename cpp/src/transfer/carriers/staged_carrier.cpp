@@ -57,7 +57,7 @@ std::shared_ptr<PendingCopy> StagedCarrier::begin_without_ring(const Plan& plan,
       last = stand_in_.begin(plan_of(piece, plan), request);
   } catch (...) {
     if (last == nullptr) throw;
-    throw_at_rest(driver_, request.stream);
+    throw_once_idle(driver_, request.stream);
   }
   return last;
 }

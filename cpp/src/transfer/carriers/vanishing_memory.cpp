@@ -40,8 +40,8 @@ const std::byte* VanishingMemoryBuffer::fetched(std::size_t offset_bytes, std::s
 void VanishingMemoryBuffer::leave_if_in_use() noexcept {
   if (!leaves_memory_in_use(std::current_exception())) return;
   if (held_) return held_.leave();
-  note_lasting(source_.release());
-  note_lasting(target_.release());
+  note_leaked(source_.release());
+  note_leaked(target_.release());
 }
 
 void VanishingMemoryBuffer::store(std::size_t offset_bytes, std::size_t size_bytes) {

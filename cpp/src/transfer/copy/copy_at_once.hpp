@@ -8,7 +8,7 @@
 namespace isthmus::transfer {
 
 /// No window writes or reads more in the time that it takes to begin a copy.
-inline constexpr std::size_t kMostBytesAtOnce = std::size_t{64} << 10U;
+inline constexpr std::size_t kMaxBytesAtOnce = std::size_t{64} << 10U;
 
 /// What Transfers::copy_async() does first. See Engine::copy_at_once().
 bool copy_at_once(Transfers& transfers, void* target, const void* source, std::size_t size_bytes,

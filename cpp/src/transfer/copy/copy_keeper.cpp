@@ -89,8 +89,8 @@ void KeptCopy::end() noexcept {
   state_.store(State::ended, std::memory_order_release);
 }
 
-void KeptCopy::let_go(bool is_at_rest) noexcept {
-  if (is_at_rest) {
+void KeptCopy::let_go(bool is_idle) noexcept {
+  if (is_idle) {
     needs_.reset();
   } else {
     keep_until_process_ends(std::move(needs_));
@@ -302,8 +302,8 @@ bool CopyKeeper::any_urgent() const noexcept {
   });
 }
 
-bool CopyKeeper::end(std::chrono::milliseconds patience) {
-  const auto deadline = Clock::now() + patience;
+bool CopyKeeper::end(std::chrono::milliseconds timeout) {
+  const auto deadline = Clock::now() + timeout;
   Lock lock(mutex_);
   ending_ = woken_ = true;
   changed_.notify_all();

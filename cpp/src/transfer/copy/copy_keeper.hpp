@@ -62,7 +62,7 @@ private:
   bool try_to_end() noexcept;
   bool try_to_cancel() noexcept;
   void end() noexcept;
-  void let_go(bool is_at_rest) noexcept;
+  void let_go(bool is_idle) noexcept;
   bool has_untold_failure() const noexcept;
 
   CopyFuture copy_;
@@ -125,8 +125,8 @@ public:
 
   /// Waits for the kept copies, and ends the thread. Copies begun later are kept for ever.
   ///
-  /// Returns     false if `patience` ran out first: then this object must never be destroyed
-  bool end(std::chrono::milliseconds patience);
+  /// Returns     false if `timeout` ran out first: then this object must never be destroyed
+  bool end(std::chrono::milliseconds timeout);
 
   bool in_own_process() const noexcept { return process_ == process_generation(); }
   /// Throws UsageError unless in_own_process().

@@ -105,15 +105,15 @@ bool Engine::copy_again(void* target, const void* source, std::size_t size_bytes
                         const Request& request) try {
   Plan plan = plans_.find(target, source, size_bytes, request);
   if (!plan) return false;
-  Carriers::Turn turn = carriers_.next_turn();
+  Carriers::Timing timing = carriers_.next_timing();
   if (plan.path == CopyPath::window_threads && plan.window->helpers_asleep()) {
-    turn = carriers_.timed_turn();
-    if (carriers_.pauses().is_after_pause(turn.start_ns))
+    timing = carriers_.timed_alone();
+    if (carriers_.pauses().is_after_pause(timing.start_ns))
       plan.path = PlanCache::path_after_pause(plan);
   }
   const ContextOfDevice context(plan.device->context());
   if (!plans_.confirm(plan, request)) return false;
-  carriers_.carry_again(plan, request, turn);
+  carriers_.carry_again(plan, request, timing);
   return true;
 } catch (const DriverError& error) {
   if (!is_of_changed_memory(error)) throw;
@@ -122,16 +122,16 @@ bool Engine::copy_again(void* target, const void* source, std::size_t size_bytes
 
 bool Engine::copy_at_once(void* target, const void* source, std::size_t size_bytes,
                           const CopyOptions& options) try {
-  if (size_bytes > kMostBytesAtOnce) return false;
+  if (size_bytes > kMaxBytesAtOnce) return false;
   Request request = request_of(options, Return::complete);
-  const Carriers::Turn turn = carriers_.next_turn();
+  const Carriers::Timing timing = carriers_.next_timing();
   const Plan plan = plans_.find_window(target, source, size_bytes, request);
   if (!plan || !is_shorter_than_beginning(plan.path, plan.crossing, *plan.device)) return false;
   const ContextOfDevice context(plan.device->context());
   if (!plans_.confirm(plan, request)) return false;
   if (request.ordered && !is_idle(driver, request.stream)) return false;
   request.ordered = false;
-  carriers_.carry_again(plan, request, turn);
+  carriers_.carry_again(plan, request, timing);
   return true;
 } catch (const DriverError& error) {
   if (!is_of_changed_memory(error)) throw;

@@ -14,7 +14,7 @@ void enqueue(const Driver& driver, const Plan& plan, CUstream stream) try {
   if (plan.uploads()) return mover.upload(*plan.pieces, stream);
   mover.download(*plan.pieces, stream);
 } catch (...) {
-  throw_at_rest(driver, stream);
+  throw_once_idle(driver, stream);
 }
 
 }  // namespace

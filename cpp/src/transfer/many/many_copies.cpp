@@ -26,15 +26,15 @@ constexpr const char* kUndefined = "all bytes of the call's targets are undefine
 /// Called while the exception of a call is handled, some of whose copies may have begun: waits for
 /// those, and throws it again.
 [[noreturn]] void throw_after(const std::vector<Pending>& begun) {
-  bool at_rest = true;
+  bool idle = true;
   for (const Pending& pending : begun) {
     try {
       pending->wait();
     } catch (...) {  // NOLINT(bugprone-empty-catch): the first failure is the one that is told
     }
-    at_rest = pending->over() && at_rest;
+    idle = pending->over() && idle;
   }
-  if (!at_rest) throw_of_memory_in_use();
+  if (!idle) throw_of_memory_in_use();
   if (begun.empty()) throw;
   try {
     throw;
@@ -61,11 +61,11 @@ bool is_of_device(const ManyCopy& copy) {
 // Arrays as short as this cross in less time than beginning to copy them takes: 4 KiB in 0.1 us of a
 // fast link, beside 0.3 us for each array of a list. Source:
 // benchmarks/frontdoor/h200/lists_begun.json.
-constexpr std::size_t kMostBytesOfShortList = std::size_t{4} << 10U;
+constexpr std::size_t kMaxBytesOfShortList = std::size_t{4} << 10U;
 
 bool are_made_sooner_than_begun(std::span<const ManyCopy> copies) {
   return std::ranges::all_of(copies, [](const ManyCopy& copy) {
-    return copy.size_bytes <= kMostBytesOfShortList && is_of_device(copy);
+    return copy.size_bytes <= kMaxBytesOfShortList && is_of_device(copy);
   });
 }
 

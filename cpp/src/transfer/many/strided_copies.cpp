@@ -185,7 +185,7 @@ void StridedCopies::copy(const StridedCopy& copy, const CopyOptions& options) {
   try {
     enqueue(made, copy);
   } catch (...) {
-    throw_at_rest(driver_, made.stream);
+    throw_once_idle(driver_, made.stream);
   }
   wait_for_copies(driver_, made.stream);
 }

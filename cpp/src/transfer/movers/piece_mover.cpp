@@ -112,15 +112,15 @@ PieceMover::PieceMover(const Context& context) : context_(context) {}
 
 PieceMover::~PieceMover() {
   if (memory_ == nullptr || !context_.in_own_process()) return;
-  bool at_rest = false;
+  bool idle = false;
   try {
     const CurrentContext current(context_);
     const ScopedRelaxedCapture relaxed(context_.driver());
     for (const Half& half : memory_->halves) half.left.synchronize();
-    at_rest = true;
+    idle = true;
   } catch (...) {  // NOLINT(bugprone-empty-catch): nobody knows what is under way
   }
-  if (!at_rest) keep_until_process_ends(std::move(memory_));
+  if (!idle) keep_until_process_ends(std::move(memory_));
 }
 
 std::string PieceMover::obstacle(const std::string& nvrtc) {
@@ -219,9 +219,9 @@ void PieceMover::launch(Half& half, const Round& round, CUstream stream) {
 }
 
 /// Called while the exception of a launch is handled: without its event the memory may be in use as
-/// long as the stream isn't at rest.
+/// long as the stream isn't idle.
 void PieceMover::leave_if_in_use(CUstream stream) {
-  if (comes_to_rest(context_.driver(), stream)) return;
+  if (becomes_idle(context_.driver(), stream)) return;
   keep_until_process_ends(std::move(memory_));
   throw_of_memory_in_use();
 }

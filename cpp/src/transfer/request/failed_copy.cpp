@@ -39,7 +39,7 @@ bool leaves_memory_in_use(const std::exception_ptr& failure) noexcept {
   }
 }
 
-bool comes_to_rest(const Driver& driver, CUstream stream) noexcept {
+bool becomes_idle(const Driver& driver, CUstream stream) noexcept {
   const ScopedRelaxedCapture relaxed(driver);
   // A driver that twice in a row can't wait for a stream has lost its context.
   for (int i = 0; i < 2; ++i) {
@@ -48,9 +48,9 @@ bool comes_to_rest(const Driver& driver, CUstream stream) noexcept {
   return false;
 }
 
-void throw_at_rest(const Driver& driver, CUstream stream) {
-  const bool at_rest = comes_to_rest(driver, stream);  // before anything that allocates memory
-  if (!at_rest) throw_of_memory_in_use();
+void throw_once_idle(const Driver& driver, CUstream stream) {
+  const bool idle = becomes_idle(driver, stream);  // before anything that allocates memory
+  if (!idle) throw_of_memory_in_use();
   try {
     throw;
   } catch (const DriverError& error) {

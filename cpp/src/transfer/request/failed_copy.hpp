@@ -22,12 +22,12 @@ void prepare_for_failures();
 bool leaves_memory_in_use(const std::exception_ptr& failure) noexcept;
 
 /// Waits for the work in a stream. Returns false if the driver can't. A context must be current.
-bool comes_to_rest(const Driver& driver, CUstream stream) noexcept;
+bool becomes_idle(const Driver& driver, CUstream stream) noexcept;
 
 // Called while the exception of a failed copy, of whatever kind, is handled:
 
 /// Waits for the rest of the copy in the stream, and throws its error again.
-[[noreturn]] void throw_at_rest(const Driver& driver, CUstream stream);
+[[noreturn]] void throw_once_idle(const Driver& driver, CUstream stream);
 /// If nobody can wait for it: throws a DriverError that says so.
 [[noreturn]] void throw_of_memory_in_use();
 

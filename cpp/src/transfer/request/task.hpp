@@ -1,4 +1,4 @@
-// What a copy shall do: how the caller wants it made, and its two examined ends.
+// One copy: how the caller wants it made, and its two examined ends.
 #pragma once
 
 #include <cstddef>

@@ -25,7 +25,7 @@ StagedPiece::~StagedPiece() {
     const Context& context = job_.context(device);
     try {
       const CurrentContext current(context);
-      if (comes_to_rest(context.driver(), streams_.at(device).handle())) continue;
+      if (becomes_idle(context.driver(), streams_.at(device).handle())) continue;
     } catch (...) {  // NOLINT(bugprone-empty-catch): nobody knows what is running
     }
     job_.note_in_use();

@@ -140,14 +140,14 @@ void CrossingQueue::join(CUstream stream) const {
 }
 
 bool CrossingQueue::stop() noexcept {
-  const bool at_rest = comes_to_rest(stream_.context().driver(), stream_.handle());
-  if (!at_rest) usable_.store(false, std::memory_order_release);
-  return at_rest;
+  const bool idle = becomes_idle(stream_.context().driver(), stream_.handle());
+  if (!idle) usable_.store(false, std::memory_order_release);
+  return idle;
 }
 
 bool CrossingQueue::Wait::over() {
   if (queue_.crossed(mark_)) return true;
-  patience_.pause();
+  backoff_.pause();
   if (mark_.event != nullptr || ++num_pauses_ % kPausesPerClockRead != 0) return false;
   const auto now = Clock::now();
   if (num_pauses_ == kPausesPerClockRead) asks_at_ = now + kAskTime;

@@ -11,7 +11,7 @@
 #include "device/buffers.hpp"
 #include "device/link_copies.hpp"
 #include "device/stream.hpp"
-#include "host/cpu/patience.hpp"
+#include "host/cpu/backoff.hpp"
 #include "transfer/staging/slot_crossing.hpp"
 
 namespace isthmus::transfer {
@@ -82,7 +82,7 @@ public:
   public:
     Wait(const CrossingQueue& queue, CrossingMark mark,
          const host::SpinLimits& limits = {}) noexcept
-        : queue_(queue), mark_(mark), patience_(limits) {}
+        : queue_(queue), mark_(mark), backoff_(limits) {}
     /// Pauses if the mark isn't reached; then call it again.
     ///
     /// Throws      DriverError if it will never be reached.
@@ -91,7 +91,7 @@ public:
   private:
     const CrossingQueue& queue_;
     CrossingMark mark_;
-    host::Patience patience_;
+    host::Backoff backoff_;
     int num_pauses_ = 0;
     std::chrono::steady_clock::time_point asks_at_;
   };

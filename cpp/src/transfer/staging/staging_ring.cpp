@@ -153,7 +153,7 @@ int StagingRing::num_threads() const noexcept { return pool_->num_threads(); }
 int StagingRing::max_threads() const noexcept { return pool_->possible_threads; }
 
 int StagingRing::max_threads_of(std::size_t size_bytes) const noexcept {
-  return pool_->most_threads(size_bytes, pool_->possible_threads);
+  return pool_->threads_at_most(size_bytes, pool_->possible_threads);
 }
 
 void StagingRing::use_threads(const RingThreads& threads) noexcept { pool_->use_threads(threads); }

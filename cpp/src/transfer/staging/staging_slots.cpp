@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "device/capture.hpp"
+#include "host/cpu/backoff.hpp"
 #include "host/cpu/clock.hpp"
-#include "host/cpu/patience.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -98,15 +98,15 @@ StagingSlots::StagingSlots(const Context& context, CrossingMarks marks, int num_
 
 StagingSlots::~StagingSlots() {
   if (!context_.in_own_process()) return;
-  bool at_rest = false;
+  bool idle = false;
   try {
     const CurrentContext current(context_);
     const ScopedRelaxedCapture relaxed(context_.driver());
-    at_rest = stop();
+    idle = stop();
   } catch (...) {  // NOLINT(bugprone-empty-catch): nobody knows what is under way
   }
   // The device may still write there: the memory must not be reused.
-  if (!at_rest) memory_.leave();
+  if (!idle) memory_.leave();
 }
 
 /// Divides the memory into slots for pieces of up to `piece_bytes`.
@@ -307,9 +307,9 @@ template <typename GoesOn>
 std::optional<std::uint32_t> StagingSlots::await_slot(const StagingJob& job, std::size_t piece,
                                                       GoesOn goes_on) const {
   auto slot = job.slot_of(piece);
-  for (host::Patience patience(limits_of(job)); !slot; slot = job.slot_of(piece)) {
+  for (host::Backoff backoff(limits_of(job)); !slot; slot = job.slot_of(piece)) {
     if (!goes_on()) return std::nullopt;
-    patience.pause();
+    backoff.pause();
   }
   const CrossingMark free{slot->ticket, slots_[slot->index].event.get()};
   for (CrossingQueue::Wait wait(queue_, free, limits_of(job)); !wait.over();) {

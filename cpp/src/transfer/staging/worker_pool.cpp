@@ -111,7 +111,7 @@ int StagingRing::WorkerPool::threads_for(std::size_t size_bytes, std::size_t min
 }
 
 /// How many threads a copy of this size has at most, if `most` take long ones.
-int StagingRing::WorkerPool::most_threads(std::size_t size_bytes, int most) const noexcept {
+int StagingRing::WorkerPool::threads_at_most(std::size_t size_bytes, int most) const noexcept {
   if (settings.num_threads > 0 || is_long(size_bytes)) return most;
   // Copies that aren't demoted have few threads; more would mostly burn CPU time while they wait for
   // the link. 4 MiB by four threads take 0.98 (down) and 1.04 (up) of the time that six take, for 0.64
@@ -122,7 +122,7 @@ int StagingRing::WorkerPool::most_threads(std::size_t size_bytes, int most) cons
 
 int StagingRing::WorkerPool::upload_threads(std::size_t size_bytes) const noexcept {
   const int most = max_upload_threads_.load(std::memory_order_relaxed);
-  return threads_for(size_bytes, kMinParts, most_threads(size_bytes, most));
+  return threads_for(size_bytes, kMinParts, threads_at_most(size_bytes, most));
 }
 
 int StagingRing::WorkerPool::download_threads(std::size_t size_bytes, bool fresh) const noexcept {
@@ -131,7 +131,7 @@ int StagingRing::WorkerPool::download_threads(std::size_t size_bytes, bool fresh
   // Of a download, whose threads wait for the link most of the time: 1 MiB takes 87 us by two threads,
   // and 84 by three, for 1.5 times the CPU time. Source:
   // benchmarks/rhythms/h100/threads_short.json.
-  return threads_for(size_bytes, 8, most_threads(size_bytes, most));
+  return threads_for(size_bytes, 8, threads_at_most(size_bytes, most));
 }
 
 int StagingRing::WorkerPool::num_threads() const noexcept {

@@ -105,7 +105,7 @@ public:
   void copy(const std::shared_ptr<SharedCopy>& shared, int num_threads, std::size_t piece_bytes,
             CUstream stream);
   void trim();
-  int most_threads(std::size_t size_bytes, int most) const noexcept;
+  int threads_at_most(std::size_t size_bytes, int most) const noexcept;
 
   const Context context;
   const RingSettings settings;

@@ -34,8 +34,8 @@ struct RayArguments {
 
 inline constexpr unsigned kRayWidth = 16;  ///< in a row of a CTA
 inline constexpr unsigned kRayHeight = 8;
-inline constexpr unsigned kRayMostMirrors = 5;
-inline constexpr float kRayLeastShare = 0.02F;
+inline constexpr unsigned kRayMaxMirrors = 5;
+inline constexpr float kRayMinShare = 0.02F;
 inline constexpr float kRayFar = 1e9F;
 inline constexpr float kRayNear = 1e-3F;  ///< anything nearer is the surface where the ray starts
 inline constexpr float kRayFloorMirror = 0.2F;
@@ -184,7 +184,7 @@ void ray_pixels(Cta& cta, const RayArguments& in) {
         state{warp.map(first, x, y), warp.lanes(RayVector{0, 0, 0}), warp.lanes(1.0F)};
     warp.compute(kRaySetUp);
     auto mirrors = warp.lanes(0U);
-    warp.loop([&] { return (state.share > kRayLeastShare) & (mirrors < kRayMostMirrors); },
+    warp.loop([&] { return (state.share > kRayMinShare) & (mirrors < kRayMaxMirrors); },
               [&] {
                 ray_step(warp, in, state);
                 warp.set(mirrors, mirrors + 1);

@@ -70,7 +70,7 @@ inline constexpr float kWpVaporHeat = 2.5e6F;    ///< J/kg
 inline constexpr float kWpMeltingHeat = 3.5e5F;  ///< J/kg
 inline constexpr float kWpAirHeat = 1004.5F;     ///< J/kg/K
 inline constexpr float kWpVaporGas = 461.6F;     ///< J/kg/K
-inline constexpr float kWpMostSteps = 32;        ///< of falling
+inline constexpr float kWpMaxSteps = 32;         ///< of falling
 
 // Instructions of a thread, calibrated: ISPASS'09 counts 215 M in total.
 inline constexpr unsigned kWpSetUp = 60;
@@ -162,7 +162,7 @@ auto wp_num_steps(Column& column, const WpArguments& in, unsigned speed) {
   const float step_s = in.step_s;
   const auto needed = [=](float most, float v, float depth) {
     const float levels = ceilf(v * step_s / depth);
-    return wp_least(levels > most ? levels : most, kWpMostSteps);
+    return wp_least(levels > most ? levels : most, kWpMaxSteps);
   };
   for (unsigned k = 0; k < kWpLevels; ++k) {
     steps = warp.map(needed, steps, column.get(speed, k), column.get(wp::depth, k));

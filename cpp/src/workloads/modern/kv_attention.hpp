@@ -31,7 +31,7 @@ public:
       {{.name = "tokens",
         .meaning = "tokens of the longest sequence",
         .least = kFewestTokens,
-        .most = kKvMostTokens},
+        .most = kKvMaxTokens},
        &KvAttentionSizes::tokens},
       {{.name = "heads", .meaning = "heads of keys and values", .most = 128},
        &KvAttentionSizes::heads}};

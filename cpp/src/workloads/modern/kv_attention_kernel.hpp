@@ -16,7 +16,7 @@ inline constexpr unsigned kKvDimensions = 128;  ///< in a head
 inline constexpr unsigned kKvQueries = 4;       ///< query heads for each key/value head
 inline constexpr unsigned kKvWarps = 4;         ///< in a CTA
 inline constexpr unsigned kKvThreads = 32 * kKvWarps;
-inline constexpr unsigned kKvMostTokens = 2048;  ///< the most for which shared memory has room
+inline constexpr unsigned kKvMaxTokens = 2048;  ///< the most for which shared memory has room
 
 /// Eight dimensions of a token's key; bfloat16.
 struct alignas(16) KvKeyPart {
@@ -135,7 +135,7 @@ void kv_all_scores(Warp& warp, const KvAttentionArguments& in, unsigned cta,
         const auto scores = kv_token_scores(warp, in, shared.queries, first_part);
         for (unsigned query = 0; query < kKvQueries; ++query)
           warp.write(
-              kv_row(shared.scores, query, kKvMostTokens), token,
+              kv_row(shared.scores, query, kKvMaxTokens), token,
               warp.map([query](const KvScores& s) { return s.values[query] * scale; }, scores));
         warp.compute(kKvToken);
         warp.set(token, token + kKvThreads);
@@ -145,7 +145,7 @@ void kv_all_scores(Warp& warp, const KvAttentionArguments& in, unsigned cta,
 /// The largest score of every 32nd token; each warp has one query head.
 template <class Warp, class Index>
 void kv_largest(Warp& warp, const Index& num_tokens, const KvShared& shared) {
-  const float* scores = kv_row(shared.scores, warp.index(), kKvMostTokens);
+  const float* scores = kv_row(shared.scores, warp.index(), kKvMaxTokens);
   auto largest = warp.lanes(-1e30F);
   auto token = warp.thread() % 32;
   warp.loop([&] { return token < num_tokens; },
@@ -161,7 +161,7 @@ void kv_largest(Warp& warp, const Index& num_tokens, const KvShared& shared) {
 /// The exponentials of the scores minus the largest, and the sum of every 32nd.
 template <class Warp, class Index>
 void kv_exponentials(Warp& warp, const Index& num_tokens, const KvShared& shared) {
-  float* scores = kv_row(shared.scores, warp.index(), kKvMostTokens);
+  float* scores = kv_row(shared.scores, warp.index(), kKvMaxTokens);
   auto largest = warp.lanes(-1e30F);
   for (unsigned i = 0; i < 32; ++i)
     largest = warp.map([](float a, float b) { return a < b ? b : a; }, largest,
@@ -196,7 +196,7 @@ void kv_add_block(Warp& warp, const KvAttentionArguments& in, const Index& first
                              for (unsigned query = 0; query < kKvQueries; ++query)
                                for (unsigned k = 0; k < 4; ++k)
                                  sum.values[query][k] +=
-                                     weights[query * kKvMostTokens + at] * kv_number(own.values[k]);
+                                     weights[query * kKvMaxTokens + at] * kv_number(own.values[k]);
                              return sum;
                            },
                            output, value, token));
@@ -253,7 +253,7 @@ void kv_store_outputs(Warp& warp, const KvAttentionArguments& in, unsigned cta,
 template <class Cta>
 void kv_attention(Cta& cta, const KvAttentionArguments& in) {
   const KvShared shared = {cta.template shared<float>(kKvQueries * kKvDimensions),
-                           cta.template shared<float>(kKvQueries * kKvMostTokens),
+                           cta.template shared<float>(kKvQueries * kKvMaxTokens),
                            cta.template shared<float>(kKvThreads),
                            cta.template shared<float>(kKvThreads),
                            cta.template shared<float>(kKvWarps * kKvQueries * kKvDimensions)};

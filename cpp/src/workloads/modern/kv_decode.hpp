@@ -28,7 +28,7 @@ struct KvDecodeSizes {
 class KvDecode : public Workload {
 public:
   static constexpr std::uint32_t kFewestTokens = 256;
-  static constexpr std::uint32_t kMostSteps = 256;
+  static constexpr std::uint32_t kMaxSteps = 256;
 
   using Sizes = KvDecodeSizes;
   static constexpr SizeOf<KvDecodeSizes> kSizes[] = {
@@ -37,9 +37,9 @@ public:
       {{.name = "tokens",
         .meaning = "tokens of the longest prompt",
         .least = kFewestTokens,
-        .most = kKvMostTokens - kMostSteps},
+        .most = kKvMaxTokens - kMaxSteps},
        &KvDecodeSizes::tokens},
-      {{.name = "steps", .meaning = "steps, a token of each sequence", .most = kMostSteps},
+      {{.name = "steps", .meaning = "steps, a token of each sequence", .most = kMaxSteps},
        &KvDecodeSizes::steps},
       {{.name = "heads", .meaning = "heads of keys and values", .most = 128},
        &KvDecodeSizes::heads}};

@@ -20,9 +20,9 @@ void Heap::check_elements(const std::string& name, std::uint64_t num_elements) {
 
 Heap::Piece Heap::allocate_bytes(const std::string& name, std::uint64_t size_bytes) {
   const std::uint64_t total_bytes = next_address_ - kFirstAddress + size_bytes;
-  if (total_bytes > kMostBytes)
+  if (total_bytes > kMaxBytes)
     throw UsageError("the workload would have " + std::to_string(total_bytes >> 20U) +
-                     " MiB, and at most " + std::to_string(kMostBytes >> 20U) +
+                     " MiB, and at most " + std::to_string(kMaxBytes >> 20U) +
                      " MiB are simulated: choose smaller sizes");
   // calloc: pages that a kernel never touches are never allocated.
   auto* memory = static_cast<std::byte*>(std::calloc(size_bytes + kAlignmentBytes, 1));

@@ -22,7 +22,7 @@ class Heap {
 public:
   static constexpr std::uint64_t kFirstAddress = 0xC0000000;
   static constexpr std::uint64_t kAlignmentBytes = 256;
-  static constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 30U;
+  static constexpr std::uint64_t kMaxBytes = std::uint64_t{16} << 30U;
 
   /// Throws      UsageError if it is more than that
   template <class T>

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _MIN_LIFETIMES, _MAX_LIFETIMES = 3, 25
 # For so many times the time that is given, there are at least three lifetimes.
-_PATIENCE = 10
+_OVERTIME = 10
 _QUARTERS = 4
 # measure_allocation samples pairs, both steps apart, and many allocations at a time.
 _LOOPS = 3
@@ -191,7 +191,7 @@ def _repeated(life: Callable[[], float], max_seconds: float) -> list[float]:
     seconds = [life()]
     while len(seconds) < _MAX_LIFETIMES:
         spent = time.perf_counter() - started
-        if spent > max_seconds * (_PATIENCE if len(seconds) < _MIN_LIFETIMES else 1):
+        if spent > max_seconds * (_OVERTIME if len(seconds) < _MIN_LIFETIMES else 1):
             break
         seconds.append(life())
     return seconds

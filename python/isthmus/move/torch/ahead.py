@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 # How long leaving a loop, and the process's end, wait for a source that is just giving an item.
-_PATIENCE_SECONDS = 5
+_TIMEOUT_SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +201,6 @@ class Ahead:
         if self._finalizer is not None:
             self._finalizer.detach()
         # Also at the end of the process, while the source's libraries still work.
-        self._finalizer = weakref.finalize(self, thread.stop, _PATIENCE_SECONDS)
+        self._finalizer = weakref.finalize(self, thread.stop, _TIMEOUT_SECONDS)
         self._failed = False
         return thread

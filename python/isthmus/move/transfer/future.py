@@ -15,7 +15,7 @@ from isthmus.move.transfer.event import CopyEvent
 
 # How long the interpreter's exit waits for copies: longer than any takes, but a stream may wait for
 # something that never happens.
-_PATIENCE_SECONDS = 10
+_TIMEOUT_SECONDS = 10
 
 # What concurrent.futures reads of a future. A copy's future has them once somebody asks for one:
 # making them takes longer than a small copy.
@@ -217,4 +217,4 @@ def _require_seconds(timeout: object) -> None:
 @atexit.register
 def _end() -> None:
     """Wait for running copies while the interpreter still runs."""
-    _native.end_copies(_PATIENCE_SECONDS)
+    _native.end_copies(_TIMEOUT_SECONDS)

@@ -252,7 +252,7 @@ class Closable:
 def test_a_source_that_keeps_a_loop_waiting_too_long_is_closed_when_it_has_its_item(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("isthmus.move.torch.ahead._PATIENCE_SECONDS", 0)
+    monkeypatch.setattr("isthmus.move.torch.ahead._TIMEOUT_SECONDS", 0)
     source = Closable()
     items = ahead(source)
     assert source.asked.wait(60)

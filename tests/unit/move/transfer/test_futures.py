@@ -366,7 +366,7 @@ def test_the_interpreter_ends_also_if_a_kept_copy_never_does(target: str) -> Non
     done = run_prepared(
         f"""
         import isthmus.move.transfer.future
-        isthmus.move.transfer.future._PATIENCE_SECONDS = 0.1
+        isthmus.move.transfer.future._TIMEOUT_SECONDS = 0.1
         future = isthmus.copy_async({target}, device, stream=stream.handle)
         assert not future.done()
         _native.keep_forever(memory)  # freeing it would wait for the copy
@@ -380,7 +380,7 @@ def test_the_interpreter_ends_also_if_a_dropped_copy_never_does() -> None:
     done = run_prepared(
         """
         import isthmus.move.transfer.future
-        isthmus.move.transfer.future._PATIENCE_SECONDS = 0.1
+        isthmus.move.transfer.future._TIMEOUT_SECONDS = 0.1
         isthmus.copy_async(target, device, stream=stream.handle)
         isthmus.copy_async(isthmus.pinned.empty(1 << 20, "u1"), device, stream=stream.handle)
         _native.keep_forever(memory)  # freeing it would wait for the copy

@@ -1,10 +1,10 @@
-#include "host/cpu/patience.hpp"
+#include "host/cpu/backoff.hpp"
 
 #include <thread>
 
 namespace isthmus::host {
 
-void Patience::pause() noexcept {
+void Backoff::pause() noexcept {
   if (++num_pauses_ < limits_.num_pauses) return pause_briefly();
   const auto now = std::chrono::steady_clock::now();
   if (num_pauses_ == limits_.num_pauses) yields_until_ = now + limits_.yield_time;

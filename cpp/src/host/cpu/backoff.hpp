@@ -29,9 +29,9 @@ struct SpinLimits {
 /// The pauses of one wait. They are short at first. Then the thread yields its core. Finally it
 /// sleeps: a caller's stream may delay a copy for seconds, and threads that spin for that long
 /// would take the cores from the program.
-class Patience {
+class Backoff {
 public:
-  explicit Patience(const SpinLimits& limits = {}) noexcept : limits_(limits) {}
+  explicit Backoff(const SpinLimits& limits = {}) noexcept : limits_(limits) {}
 
   void pause() noexcept;
 
@@ -42,7 +42,7 @@ private:
 };
 
 /// Waits until `holds()`. The short pauses are counted in a register, because most answers from
-/// other threads arrive within the first few: Patience would make a hand-off of 100 ns 30 ns
+/// other threads arrive within the first few: Backoff would make a hand-off of 100 ns 30 ns
 /// longer.
 template <typename Condition>
 void wait_until(Condition holds, const SpinLimits& limits = {}) noexcept {
@@ -50,8 +50,8 @@ void wait_until(Condition holds, const SpinLimits& limits = {}) noexcept {
     if (holds()) return;
     pause_briefly();
   }
-  for (Patience patience({.num_pauses = 1, .yield_time = limits.yield_time}); !holds();)
-    patience.pause();
+  for (Backoff backoff({.num_pauses = 1, .yield_time = limits.yield_time}); !holds();)
+    backoff.pause();
 }
 
 }  // namespace isthmus::host
