@@ -8,6 +8,12 @@
 
 namespace isthmus::host {
 
+/// The smallest page of any CPU. What threads touch or pin begins at multiples of this, and so do
+/// direct reads and writes of disks, whose blocks are no longer. Source: open(2).
+inline constexpr std::size_t kSmallPageBytes = 4096;
+/// A cache line: what a core fetches and stores at once.
+inline constexpr std::size_t kLineBytes = 64;
+
 /// The kernel's page size: 4096 on x86-64.
 std::size_t page_bytes() noexcept;
 

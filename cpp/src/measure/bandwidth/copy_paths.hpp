@@ -95,7 +95,7 @@ private:
   AfterKernels after_kernels_;
   std::unique_ptr<transfer::Engine> engine_;
   /// profiles_[path] makes that path the cheapest.
-  std::array<std::shared_ptr<const transfer::Profile>, transfer::kNumPaths> profiles_;
+  std::array<std::shared_ptr<const transfer::Profile>, transfer::kAllPaths.size()> profiles_;
 };
 
 /// The numbers of threads to try if at most `max_threads` are available; ascending.

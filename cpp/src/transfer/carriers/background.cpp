@@ -14,11 +14,6 @@
 namespace isthmus::transfer {
 namespace {
 
-// Pauses between two checks whether a stream has reached a place. The first is as short as a copy;
-// the longest costs at most a thousandth of a core.
-constexpr std::chrono::microseconds kFirstPause{20};
-constexpr std::chrono::microseconds kLongestPause{1000};
-
 template <typename Run>
 std::thread started_thread(Run run) {
   const host::ScopedSignalBlock no_signals;
@@ -63,9 +58,12 @@ void Background::post(BackgroundTask task) {
   changed_.notify_one();
 }
 
-/// The next task that may begin; nothing if none is left and the thread is ending.
+/// The next task that may begin; nothing if none is left and the thread is ending. Asks whether
+/// streams have reached their places after pauses: the first is as short as a copy, and the longest
+/// costs at most a thousandth of a core.
 std::optional<BackgroundTask> Background::take(std::unique_lock<std::mutex>& lock) {
-  for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
+  for (std::chrono::microseconds pause(20);;
+       pause = std::min(2 * pause, std::chrono::microseconds(1000))) {
     changed_.wait(lock, [this] { return ending_ || !tasks_.empty(); });
     if (tasks_.empty()) return std::nullopt;
     const auto next = std::find_if(tasks_.begin(), tasks_.end(),

@@ -126,8 +126,8 @@ private:
   StagedCarrier staged_;
   RegisteredCarrier registered_;
   KernelCarrier kernel_;
-  std::array<const Carrier*, kNumCountedPaths> carriers_;  ///< in the order of kCountedPaths
-  std::vector<std::unique_ptr<Background>> backgrounds_;   ///< one for each device
+  std::array<const Carrier*, kCountedPaths.size()> carriers_;  ///< in the order of kCountedPaths
+  std::vector<std::unique_ptr<Background>> backgrounds_;       ///< one for each device
 };
 
 }  // namespace isthmus::transfer

@@ -13,15 +13,15 @@ namespace {
 
 // Long enough for a disk to be fast: benchmarks/transfer.
 constexpr std::size_t kPieceBytes = std::size_t{4} << 20U;
-constexpr std::size_t kSlotAlignment = 4096;  // required by SlotFiller
 
 /// Copies in this thread alone, through ordinary memory.
 void copy_by_pieces(const Driver& driver, void* target, const FileSource& source,
                     std::size_t size_bytes, CUstream stream) {
   auto piece = std::make_unique_for_overwrite<std::byte[]>(std::min(size_bytes, kPieceBytes) +
-                                                           kSlotSlackBytes + kSlotAlignment);
+                                                           kSlotSlackBytes + host::kSmallPageBytes);
   const auto start = reinterpret_cast<std::uintptr_t>(piece.get());
-  std::byte* const slot = piece.get() + (kSlotAlignment - start % kSlotAlignment) % kSlotAlignment;
+  std::byte* const slot =
+      piece.get() + (host::kSmallPageBytes - start % host::kSmallPageBytes) % host::kSmallPageBytes;
   for (std::size_t done = 0; done < size_bytes; done += kPieceBytes) {
     const std::size_t count = std::min(size_bytes - done, kPieceBytes);
     const std::size_t first = source.fill(slot, done, count);

@@ -8,6 +8,7 @@
 #include <isthmus/errors.hpp>
 
 #include "device/capture.hpp"
+#include "host/memory/pages.hpp"
 #include "transfer/carriers/vanishing_memory.hpp"
 #include "transfer/request/failed_copy.hpp"
 #include "transfer/request/memory_range.hpp"
@@ -74,7 +75,7 @@ std::size_t bytes_of_first_registration(const Driver& driver, const CopyEnds& en
 
 /// The same, also of pageable memory: until a page is pinned. Asks about each page.
 std::size_t bytes_until_change(const Driver& driver, const CopyEnds& ends) {
-  constexpr std::size_t page_bytes = 4096;  // memory is pinned in pages of at least so many
+  const std::size_t page_bytes = host::kSmallPageBytes;
   const std::uintptr_t address = host_address(ends);
   if (range_at(driver, address).kind == MemoryKind::pinned)
     return bytes_of_first_registration(driver, ends);

@@ -11,14 +11,12 @@ namespace isthmus::transfer {
 
 /// What the link takes for pinned memory.
 struct LinkCosts {
-  /// Long enough that only the link's speed counts.
-  static constexpr std::size_t kLongBytes = std::size_t{64} << 20U;
-
   LinkCosts(const DevicePaths& device, Direction direction) {
+    const std::size_t long_bytes = std::size_t{64} << 20U;  // only the link's speed counts
     shortest = device.seconds(CopyPath::driver, {direction, MemoryKind::pinned, 1});
     const double whole =
-        device.seconds(CopyPath::driver, {direction, MemoryKind::pinned, kLongBytes});
-    per_byte = std::max(0.0, whole - shortest) / static_cast<double>(kLongBytes);
+        device.seconds(CopyPath::driver, {direction, MemoryKind::pinned, long_bytes});
+    per_byte = std::max(0.0, whole - shortest) / static_cast<double>(long_bytes);
   }
   double of(std::size_t size_bytes) const { return per_byte * static_cast<double>(size_bytes); }
 
@@ -27,22 +25,6 @@ struct LinkCosts {
 };
 
 namespace {
-
-// What a launch takes longer than the shortest copy by the driver, each until it is known to have
-// ended. Source: benchmarks/link/h100: 256 pieces of 4 KiB in 33 us, of which their bytes take 19;
-// a copy of 4 bytes in 6.
-constexpr double kLaunchSeconds = 8e-6;
-// One of many copies that the driver makes one after the other: 256 took 666 us. Source:
-// benchmarks/link/h100.
-constexpr double kSecondsPerDriverCopy = 2.5e-6;
-// What the CPU takes to pack one piece, and a byte of it: the same pieces took 105 us packed.
-// Source: benchmarks/link/h100.
-constexpr double kSecondsPerStagedPiece = 30e-9;
-constexpr double kSecondsPerStagedByte = 1 / 14e9;
-// One of a ring's copies between a slot and the device, enqueued with others: 256 took 361 us up and
-// 116 us down. Source: benchmarks/frontdoor/h200/copies.json.
-constexpr double kSecondsPerFragmentUp = 1.4e-6;
-constexpr double kSecondsPerFragmentDown = 0.45e-6;
 
 bool is_direct(const Member& member) {
   const bool pinned = member.task.crossing.host_kind == MemoryKind::pinned;
@@ -86,7 +68,10 @@ struct ManyChooser::Group {
         by_caller(is_by_caller),
         when(when_of(first, the_path)),
         link(the_device, direction),
-        seconds(the_path == CopyPath::kernel ? kLaunchSeconds + link.shortest : 0) {}
+        // What a launch takes longer than the shortest copy by the driver, each until it is known
+        // to have ended. Source: benchmarks/link/h100: 256 pieces of 4 KiB in 33 us, of which their
+        // bytes take 19; a copy of 4 bytes in 6.
+        seconds(the_path == CopyPath::kernel ? 8e-6 + link.shortest : 0) {}
 
   DevicePaths* device;
   CopyPath path;
@@ -116,14 +101,17 @@ struct ManyChooser::Group {
     return path == CopyPath::kernel || member.task.ends.size_bytes > PieceMover::kMaxPieceBytes ||
            seconds_per_fragment() < seconds_by_kernel(member);
   }
+  /// One of a ring's copies between a slot and the device, enqueued with others: 256 took 361 us up
+  /// and 116 us down. Source: benchmarks/frontdoor/h200/copies.json.
   double seconds_per_fragment() const {
-    return direction == Direction::host_to_device ? kSecondsPerFragmentUp : kSecondsPerFragmentDown;
+    return direction == Direction::host_to_device ? 1.4e-6 : 0.45e-6;
   }
   /// What one more copy costs by a kernel; without the link's time, which it takes either way.
   double seconds_by_kernel(const Member& member) const {
     if (is_direct(member)) return 0;
-    return kSecondsPerStagedPiece +
-           kSecondsPerStagedByte * static_cast<double>(member.task.ends.size_bytes);
+    // What the CPU takes to pack the piece and a byte of it: 256 pieces of 4 KiB took 105 us
+    // packed. Source: benchmarks/link/h100.
+    return 30e-9 + static_cast<double>(member.task.ends.size_bytes) / 14e9;
   }
   /// The same by the ring: the link waits only for what takes longer than the bytes.
   double seconds_by_ring(const Member& member) const {
@@ -157,8 +145,9 @@ double ManyChooser::single_seconds(const Member& member, Group& group) const {
   }
   if (choice.path != CopyPath::driver || task.crossing.host_kind != MemoryKind::pinned)
     return choice.seconds;
-  // The call waits only once for all of them.
-  return std::max(kSecondsPerDriverCopy, group.link.of(task.ends.size_bytes));
+  // The call waits only once for all of them, which the driver makes one after the other: 256 took
+  // 666 us. Source: benchmarks/link/h100.
+  return std::max(2.5e-6, group.link.of(task.ends.size_bytes));
 }
 
 /// Adds a member's share of what the group takes, and of what it would take otherwise.

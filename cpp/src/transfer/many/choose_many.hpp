@@ -31,15 +31,12 @@ class AlikeTable {
 public:
   /// The only place for what is known about such copies. It may have others now.
   AlikeCopies& place_of(const Crossing& crossing) noexcept {
-    return places_[crossing.size_bytes * kOddMultiplier >> kShift];
+    // Fibonacci hashing: the highest four bits of a product with 2^64 over the golden ratio.
+    return places_[crossing.size_bytes * 0x9e3779b97f4a7c15 >> 60U];
   }
 
 private:
-  // Fibonacci hashing: the highest bits of a product with 2^64 over the golden ratio.
-  static constexpr std::uint64_t kOddMultiplier = 0x9e3779b97f4a7c15;
-  static constexpr unsigned kBits = 4;
-  static constexpr unsigned kShift = 64 - kBits;
-  std::array<AlikeCopies, std::size_t{1} << kBits> places_;
+  std::array<AlikeCopies, 16> places_;
 };
 
 /// A copy of a call, examined.

@@ -7,8 +7,6 @@ namespace {
 
 // More than a framework's allocator has open at a time. Of more, only the last of each end is known.
 constexpr std::size_t kMaxRanges = 64;
-// Above this the path of a pinned copy is faster by more than asking takes.
-constexpr std::size_t kMaxAssumedBytes = std::size_t{64} << 10U;
 
 bool contains(const MemoryRange& range, std::uintptr_t address) noexcept {
   return address - range.base < range.size_bytes;
@@ -21,7 +19,9 @@ MemoryRange KnownRanges::at(End end, std::uintptr_t address, std::size_t size_by
   MemoryRange& last = last_[static_cast<std::size_t>(end)];
   if (contains(last, address)) return last;
   if (const MemoryRange* const known = find(address)) return last = *known;
-  const bool may_assume = last_was_pageable_ && !pinned_matters && size_bytes <= kMaxAssumedBytes &&
+  // Of more bytes, the path of a pinned copy is faster by more than asking takes.
+  const bool may_assume = last_was_pageable_ && !pinned_matters &&
+                          size_bytes <= std::size_t{64} << 10U &&
                           host_memory_.is_known(reinterpret_cast<const void*>(address), size_bytes);
   if (may_assume) return {.touchable = true};
   const MemoryRange range = range_at(driver_, address);

@@ -58,27 +58,22 @@ bool is_of_device(const ManyCopy& copy) {
   return is_on_device(copy.options.target_kind) || is_on_device(copy.options.source_kind);
 }
 
-// Arrays as short as this cross in less time than beginning to copy them takes: 4 KiB in 0.1 us of a
-// fast link, beside 0.3 us for each array of a list. Source:
-// benchmarks/frontdoor/h200/lists_begun.json.
-constexpr std::size_t kMaxBytesOfShortList = std::size_t{4} << 10U;
-
+/// Short arrays cross in less time than beginning to copy them takes: 4 KiB in 0.1 us of a fast
+/// link, beside 0.3 us for each array of a list. Source:
+/// benchmarks/frontdoor/h200/lists_begun.json.
 bool are_made_sooner_than_begun(std::span<const ManyCopy> copies) {
-  return std::ranges::all_of(copies, [](const ManyCopy& copy) {
-    return copy.size_bytes <= kMaxBytesOfShortList && is_of_device(copy);
-  });
+  return std::ranges::all_of(
+      copies, [](const ManyCopy& copy) { return copy.size_bytes <= 4096 && is_of_device(copy); });
 }
 
-// Waking a thread takes as long as some hundred KiB of a fast link.
-constexpr std::size_t kMinBesideBytes = std::size_t{4} << 20U;
-
-/// True for a long copy that the call waits for, and whose bytes the CPU moves.
+/// True for a long copy that the call waits for, and whose bytes the CPU moves. Waking a thread
+/// takes as long as some hundred KiB of a fast link.
 bool keeps_caller_busy(const PlannedCopies& planned) {
   const auto& [plan, request] = planned;
   const bool by_cpu = plan.path == CopyPath::staged ||
                       (plan.path == CopyPath::driver && !plan.ends.is_ordered_by_driver());
   return request.when == Return::complete && by_cpu && plan.device != nullptr && !plan.recorded &&
-         plan.ends.size_bytes >= kMinBesideBytes;
+         plan.ends.size_bytes >= std::size_t{4} << 20U;
 }
 
 }  // namespace
@@ -199,10 +194,10 @@ std::vector<Pending> ManyCopies::begin(std::span<const PlannedCopies> planned) {
 
 std::vector<PathShare> ManyCopies::explain(std::span<const ManyCopy> copies) {
   const std::vector<Member> members = examine_all(copies, Return::complete);
-  std::array<PathShare, kNumCountedPaths + 1> shares;
+  std::array<PathShare, kCountedPaths.size() + 1> shares;
   for (const auto& [plan, request] : many_chooser_.choose(members)) {
     const bool by_cpu = plan.device == nullptr;
-    PathShare& share = shares[by_cpu ? kNumCountedPaths : static_cast<std::size_t>(plan.path)];
+    PathShare& share = shares[by_cpu ? kCountedPaths.size() : static_cast<std::size_t>(plan.path)];
     share.path = plan.path;
     share.by_cpu = by_cpu;
     share.num_copies += plan.num_copies();

@@ -8,9 +8,6 @@
 namespace isthmus::transfer {
 namespace {
 
-constexpr unsigned kBlockLanes = 256;
-constexpr unsigned kBlocksPerMultiprocessor = 8;
-
 constexpr std::size_t kMaxDimensions = Layouts::kMaxDimensions + 1;  // and the words of an item
 
 /// IsthmusLayouts of kernels/layouts.cuh.
@@ -35,14 +32,14 @@ void PieceMover::move_items(const Layouts& layouts, const ItemRange& range, CUst
     told.source_strides[told.num_dimensions] = static_cast<std::uint64_t>(dimension.source_stride);
     ++told.num_dimensions;
   }
-  const auto most = kBlocksPerMultiprocessor *
-                    static_cast<unsigned>(std::max(1, context_.device().num_multiprocessors));
+  const auto most = 8 * static_cast<unsigned>(std::max(1, context_.device().num_multiprocessors));
   const std::size_t wanted = (range.count + kBlockLanes - 1) / kBlockLanes;
   const auto num_blocks = static_cast<unsigned>(std::min<std::size_t>(wanted, most));
   // NOLINTBEGIN(bugprone-unchecked-optional-access): the obstacles were asked for
   if (!layouts.converts()) return strided_kernel_->launch(stream, num_blocks, kBlockLanes, told);
-  convert_kernel_->launch(stream, num_blocks, kBlockLanes, told, number_of(layouts.types().target),
-                          number_of(layouts.types().source),
+  convert_kernel_->launch(stream, num_blocks, kBlockLanes, told,
+                          static_cast<std::uint32_t>(layouts.types().target),
+                          static_cast<std::uint32_t>(layouts.types().source),
                           static_cast<std::uint32_t>(layouts.source_item_bytes()));
   // NOLINTEND(bugprone-unchecked-optional-access)
 }

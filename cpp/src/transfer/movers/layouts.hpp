@@ -37,11 +37,6 @@ constexpr std::size_t bytes_of(ItemType type) noexcept {
   return 0;
 }
 
-/// What kernels/convert.cu calls the type.
-constexpr std::uint32_t number_of(ItemType type) noexcept {
-  return static_cast<std::uint32_t>(type);
-}
-
 /// A type of items at each end; the same if nothing is converted.
 struct ItemTypes {
   ItemType target = ItemType::bytes;

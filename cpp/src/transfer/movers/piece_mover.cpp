@@ -19,7 +19,6 @@ namespace isthmus::transfer {
 
 inline constexpr std::size_t kMaxEntries = 4096;
 inline constexpr std::size_t kStagedBytes = std::size_t{4} << 20U;
-inline constexpr std::size_t kNumHalves = 2;
 
 /// What the kernel is told of a piece: see kernels/pieces.cu.
 struct PieceMover::Entry {
@@ -43,21 +42,19 @@ struct PieceMover::Half {
 
 struct PieceMover::Memory {
   explicit Memory(const Context& context)
-      : pinned(context, kNumHalves * Half::kBytes),
+      : pinned(context, 2 * Half::kBytes),
         halves{Half(context, pinned.data()), Half(context, pinned.data() + Half::kBytes)} {}
 
   PinnedBuffer pinned;
-  std::array<Half, kNumHalves> halves;
+  std::array<Half, 2> halves;
   std::size_t next = 0;
 };
 namespace {
 
 constexpr const char* kMemoryIsLost =
     "an earlier launch failed, and its memory may still be in use";
-constexpr unsigned kBlockLanes = 256;
 // One word of 16 bytes for each lane: all of a chunk's loads are in flight at once.
-constexpr std::size_t kChunkBytes = std::size_t{kBlockLanes} * 16;
-constexpr unsigned kBlocksPerMultiprocessor = 4;
+constexpr std::size_t kChunkBytes = std::size_t{PieceMover::kBlockLanes} * 16;
 // A staged piece lies in its place as on the device, so that the kernel moves 16 bytes at a time.
 constexpr std::size_t kAlignment = 16;
 
@@ -172,7 +169,7 @@ PieceMover::Half& PieceMover::next_half() {
   Half& half = memory_->halves[memory_->next];
   const ScopedRelaxedCapture relaxed(context_.driver());
   half.left.synchronize();
-  memory_->next = (memory_->next + 1) % kNumHalves;
+  memory_->next = 1 - memory_->next;
   return half;
 }
 
@@ -204,8 +201,8 @@ PieceMover::Round PieceMover::fill(Half& half, std::span<const LinkPiece> pieces
 void PieceMover::launch(Half& half, const Round& round, CUstream stream) {
   const auto multiprocessors =
       static_cast<unsigned>(std::max(1, context_.device().num_multiprocessors));
-  const auto num_blocks = static_cast<unsigned>(std::min<std::size_t>(
-      round.num_entries, std::size_t{kBlocksPerMultiprocessor} * multiprocessors));
+  const auto num_blocks = static_cast<unsigned>(
+      std::min<std::size_t>(round.num_entries, std::size_t{4} * multiprocessors));
   const auto entries = reinterpret_cast<CUdeviceptr>(half.entries);
   try {
     // NOLINTNEXTLINE(bugprone-unchecked-optional-access): obstacle() has compiled it

@@ -62,6 +62,7 @@ public:
   void move_items(const Layouts& layouts, const ItemRange& range, CUstream stream) const;
 
   static constexpr std::size_t kMaxPieceBytes = std::size_t{256} << 10U;
+  static constexpr unsigned kBlockLanes = 256;  ///< of each kernel's blocks
 
 private:
   struct Entry;

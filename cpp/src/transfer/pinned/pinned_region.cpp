@@ -26,17 +26,7 @@ namespace {
 
 using host::kHugePageBytes;
 
-// Source of the next six constants: benchmarks/transfer/pinning.cpp.
-// More threads than this zero memory no faster.
-constexpr int kMaxTouchThreads = 16;
-// Starting a thread that touches less than this costs more than it saves.
-constexpr std::size_t kMinBytesPerThread = std::size_t{8} << 20U;
-// Below this a region endangers the machine no more than a malloc, and reading the limits takes
-// longer than pinning.
-constexpr std::size_t kMinCheckedBytes = std::size_t{16} << 20U;
-constexpr std::size_t kHeadStartPages = 2;
-constexpr int kDropThreads = 4;
-constexpr std::size_t kMinBytesDroppedByThreads = std::size_t{128} << 20U;
+// Source of the limits below: benchmarks/transfer/pinning.cpp.
 
 double seconds_since(std::int64_t begun_ns) {
   return static_cast<double>(host::steady_ns() - begun_ns) * 1e-9;
@@ -69,14 +59,17 @@ int num_touch_threads(std::size_t size_bytes, const PinOptions& options) {
   if (options.num_threads > 0) return options.num_threads;
   // One core is left for the caller, which registers meanwhile.
   const int num_spare = std::max(1, static_cast<int>(host::effective_cores()) - 1);
-  const auto num_useful = std::max<std::size_t>(1, size_bytes / kMinBytesPerThread);
-  return static_cast<int>(std::min<std::size_t>(
-      num_useful, static_cast<std::size_t>(std::min(num_spare, kMaxTouchThreads))));
+  // Starting a thread that touches less than 8 MiB costs more than it saves, and more than 16
+  // threads zero memory no faster.
+  const auto num_useful = std::max<std::size_t>(1, size_bytes >> 23U);
+  return static_cast<int>(std::min(num_useful, static_cast<std::size_t>(std::min(num_spare, 16))));
 }
 
 host::HugeMapping map_memory(std::size_t size_bytes, int node) {
   if (size_bytes == 0) throw UsageError("pinned memory of 0 bytes: give at least 1");
-  if (size_bytes >= kMinCheckedBytes) require_room_to_pin(size_bytes, host::memory_limits());
+  // Less endangers the machine no more than a malloc, and reading the limits takes longer than
+  // pinning.
+  if (size_bytes >= std::size_t{16} << 20U) require_room_to_pin(size_bytes, host::memory_limits());
   try {
     return host::HugeMapping(size_bytes, node, host::InChildren::missing);
   } catch (const std::system_error& error) {
@@ -135,7 +128,7 @@ void PinnedRegion::State::start_touch(const PinOptions& options,
   }
   // The driver holds the lock of the process's mappings while it faults pages. Threads that start
   // need it, too, so let them start first.
-  touch->wait_until_begun(kHeadStartPages * kHugePageBytes * static_cast<unsigned>(num_threads));
+  touch->wait_until_begun(2 * kHugePageBytes * static_cast<unsigned>(num_threads));
 }
 
 void PinnedRegion::State::pin(const PinOptions& options) {
@@ -198,8 +191,8 @@ PinnedRegion::State::~State() {
   // And memory that the driver still holds must not be reused.
   if (!context.in_own_process() || !unregister()) {
     mapping.release();
-  } else if (mapping.size_bytes() >= kMinBytesDroppedByThreads) {
-    mapping.drop_pages(kDropThreads);
+  } else if (mapping.size_bytes() >= std::size_t{128} << 20U) {
+    mapping.drop_pages(4);
   }
 }
 

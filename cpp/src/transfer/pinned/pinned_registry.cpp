@@ -20,7 +20,6 @@ namespace {
 
 using host::kHugePageBytes;
 
-constexpr double kSecondsPerNanosecond = 1e-9;
 // Above this, sums of sizes could overflow. No machine has so much memory.
 constexpr std::size_t kMaxBytes = std::size_t{1} << 56U;
 
@@ -215,8 +214,8 @@ PinnedPoolStats PinnedRegistry::stats() const {
   require_own_process();
   const Lock lock(mutex_);
   PinnedPoolStats stats = stats_;
-  stats.allocate_seconds = static_cast<double>(allocate_ns_.load()) * kSecondsPerNanosecond;
-  stats.free_seconds = static_cast<double>(free_ns_.load()) * kSecondsPerNanosecond;
+  stats.allocate_seconds = static_cast<double>(allocate_ns_.load()) * 1e-9;
+  stats.free_seconds = static_cast<double>(free_ns_.load()) * 1e-9;
   return stats;
 }
 

@@ -45,14 +45,12 @@ public:
   template <typename Complete, typename Give>
   void reap_some(std::uint64_t stream_id, Complete complete, Give give) {
     const auto found = streams_.find(stream_id);
-    if (found != streams_.end()) reap_list(found->second, kFew, complete, give);
+    // More than are added at a time, so that the list becomes empty eventually.
+    if (found != streams_.end()) reap_list(found->second, 2, complete, give);
   }
   bool empty() const noexcept { return num_blocks_ == 0; }
 
 private:
-  /// More than are added at a time, so that the list becomes empty eventually.
-  static constexpr std::size_t kFew = 2;
-
   struct StreamBlocks {
     BlockList blocks;
     std::size_t num_blocks = 0;

@@ -33,11 +33,11 @@ Block* PinnedRegistry::pin_shared(Lock& lock, const Request& request) {
   while (true) {
     if (Block* block = take(request)) return block;  // from the region that another thread pinned
     const std::size_t min_bytes =
-        round_up(class_bytes(request.size_bytes) + request.alignment_bytes, page_bytes());
+        round_up(class_bytes(request.size_bytes) + request.alignment_bytes, host::page_bytes());
     const std::size_t room_bytes =
         options_.max_bytes - std::min(options_.max_bytes, stats_.pinned_bytes);
     const std::size_t size_bytes =
-        std::min(options_.region_bytes, room_bytes / page_bytes() * page_bytes());
+        std::min(options_.region_bytes, room_bytes / host::page_bytes() * host::page_bytes());
     add_region(lock, std::max(size_bytes, min_bytes), false);
   }
 }

@@ -3,19 +3,13 @@
 
 #include <cstddef>
 
-#include <unistd.h>
-
 #include "host/memory/first_touch.hpp"
+#include "host/memory/pages.hpp"
 
 namespace isthmus::transfer {
 
 constexpr std::size_t round_up(std::size_t size_bytes, std::size_t multiple) noexcept {
   return (size_bytes + multiple - 1) / multiple * multiple;
-}
-
-inline std::size_t page_bytes() noexcept {
-  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
 }
 
 /// The most that a block of this requested size may take: an eighth more.
@@ -27,7 +21,8 @@ constexpr std::size_t with_waste(std::size_t size_bytes) noexcept {
 /// much.
 inline std::size_t whole_region_bytes(std::size_t size_bytes) noexcept {
   const std::size_t huge_bytes = round_up(size_bytes, host::kHugePageBytes);
-  return huge_bytes <= with_waste(size_bytes) ? huge_bytes : round_up(size_bytes, page_bytes());
+  return huge_bytes <= with_waste(size_bytes) ? huge_bytes
+                                              : round_up(size_bytes, host::page_bytes());
 }
 
 }  // namespace isthmus::transfer

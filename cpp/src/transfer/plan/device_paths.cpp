@@ -9,15 +9,6 @@
 namespace isthmus::transfer {
 namespace {
 
-// A copy's window maps at most 16 MiB; above that the driver and the ring are much faster anyway
-// (benchmarks/windows).
-constexpr std::size_t kMaxWindowBytes = std::size_t{16} << 20U;
-// Less than beginning a copy by the driver and waiting for it takes: 8.5 us at least for 64 bytes down
-// from Python on an H200. Source: benchmarks/frontdoor/h200/calls.json.
-constexpr double kBeginningSeconds = 5e-6;
-// A path may take this many times the CPU time of the driver's copy, whose thread spins until the end.
-constexpr double kMaxCpuTimes = 2;
-
 /// What paths are compared by that are clearly cheaper than the driver's copy.
 double counted_seconds(CopyPath path, double seconds) {
   return path == CopyPath::window_threads ? seconds * margin_of(path) : seconds;
@@ -44,7 +35,7 @@ bool takes_much_cpu(CopyPath path, const Crossing& crossing, const Profile& prof
   const CostCurve* const alone = curve(CopyPath::window);
   const CostCurve* const driver = curve(CopyPath::driver);
   return alone != nullptr && driver != nullptr &&
-         alone->seconds(crossing.size_bytes) > kMaxCpuTimes * driver->seconds(crossing.size_bytes);
+         alone->seconds(crossing.size_bytes) > 2 * driver->seconds(crossing.size_bytes);
 }
 
 /// What is said of a usable path; empty for the driver's copy.
@@ -95,7 +86,7 @@ DevicePaths::Fit DevicePaths::fit(CopyPath path, const Crossing& crossing,
     return Fit::not_measured;
   }
   if (is_window(path)) {
-    if (crossing.size_bytes > kMaxWindowBytes) return Fit::too_long;
+    if (crossing.size_bytes > WindowCache::kMaxWindowBytes) return Fit::too_long;
     if (!windows_.may_open(context_.device().ordinal)) return Fit::no_window;
     if (takes_much_cpu(path, crossing, profile)) return Fit::much_cpu;
   }
@@ -114,7 +105,8 @@ std::string DevicePaths::text_of(Fit fit) const {
     case Fit::no_window:
       return windows_.why_not(context_.device().ordinal);
     case Fit::too_long:
-      return "longer than a copy's window, " + std::to_string(kMaxWindowBytes >> 20U) + " MiB";
+      return "longer than a copy's window, " + std::to_string(WindowCache::kMaxWindowBytes >> 20U) +
+             " MiB";
     case Fit::pinned_already:
       return "the host's memory is pinned already";
     case Fit::much_cpu:
@@ -209,7 +201,7 @@ void DevicePaths::find_window_limits(Direction direction) {
   std::size_t always_bytes = 0;
   std::size_t alone_bytes = 0;
   std::size_t at_once_bytes = 0;
-  for (std::size_t size = 64; size <= kMaxWindowBytes; size += size / 4) {
+  for (std::size_t size = 64; size <= WindowCache::kMaxWindowBytes; size += size / 4) {
     const BestWindows again = best_windows(direction, size, false);
     if (!again.for_both) break;
     const BestWindows after_pause = best_windows(direction, size, true);
@@ -219,9 +211,10 @@ void DevicePaths::find_window_limits(Direction direction) {
     // A window costs the same for both kinds of memory: if one's profile says that waking threads
     // doesn't pay, it doesn't clearly pay for the other's.
     if (alone_bytes == before && after_pause.one_thread_for_one) alone_bytes = size;
-    const bool at_once =
-        window_bytes == size &&
-        seconds(CopyPath::window, {direction, MemoryKind::pageable, size}) <= kBeginningSeconds;
+    // Beginning a copy by the driver and waiting for it takes longer: 8.5 us at least for 64 bytes
+    // down from Python on an H200. Source: benchmarks/frontdoor/h200/calls.json.
+    const bool at_once = window_bytes == size &&
+                         seconds(CopyPath::window, {direction, MemoryKind::pageable, size}) <= 5e-6;
     if (at_once) at_once_bytes = size;
   }
   Until& until = until_[static_cast<int>(direction)];

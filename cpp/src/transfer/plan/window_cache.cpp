@@ -9,18 +9,12 @@
 #include <isthmus/errors.hpp>
 
 #include "host/cpu/signal_block.hpp"
+#include "host/memory/first_touch.hpp"
 #include "transfer/request/identity.hpp"
 #include "window/registry.hpp"
 
 namespace isthmus::transfer {
 namespace {
-
-// What one window maps at most: more pages cost more to open (benchmarks/windows, lifecycle), and
-// small copies tend to stay close together.
-constexpr std::size_t kPieceBytes = std::size_t{16} << 20U;
-constexpr std::size_t kPieceAlignment = std::size_t{2} << 20U;
-// The most threads that help: CopyThreads takes as many of them as pay.
-constexpr int kMaxThreads = 16;
 
 /// What the calling thread found last. Weak: a thread that no longer copies keeps nothing open.
 struct LastFound {
@@ -38,13 +32,14 @@ struct Piece {
 /// The part of a buffer that one window on [address, + size_bytes) maps.
 Piece piece_of(const MemoryRange& buffer, std::uintptr_t address, std::size_t size_bytes) {
   if (reaches_past(buffer, address, size_bytes)) return {address, size_bytes};
-  if (buffer.size_bytes <= kPieceBytes) return {buffer.base, buffer.size_bytes};
+  if (buffer.size_bytes <= WindowCache::kMaxWindowBytes) return {buffer.base, buffer.size_bytes};
   const std::uintptr_t end = buffer.base + buffer.size_bytes;
-  std::uintptr_t begin = std::max(buffer.base, address - address % kPieceAlignment);
-  if (end - begin < kPieceBytes) begin = std::max(buffer.base, end - kPieceBytes);
+  std::uintptr_t begin = std::max(buffer.base, address - address % host::kHugePageBytes);
+  if (end - begin < WindowCache::kMaxWindowBytes)
+    begin = std::max(buffer.base, end - WindowCache::kMaxWindowBytes);
   begin = std::min(begin, address);
-  return {begin,
-          std::max(std::min<std::size_t>(kPieceBytes, end - begin), address - begin + size_bytes)};
+  return {begin, std::max(std::min<std::size_t>(WindowCache::kMaxWindowBytes, end - begin),
+                          address - begin + size_bytes)};
 }
 
 WindowOptions options_with(int num_threads) {
@@ -70,8 +65,8 @@ Window& CachedWindow::window(bool threads) {
   if (!used_.load(std::memory_order_relaxed)) used_.store(true, std::memory_order_relaxed);
   if (!threads) return one_;
   std::call_once(several_once_, [this] {
-    several_ =
-        std::make_unique<Window>(windows_.open(begin_, size_bytes_, options_with(kMaxThreads)));
+    // CopyThreads takes as many of the 16 as pay.
+    several_ = std::make_unique<Window>(windows_.open(begin_, size_bytes_, options_with(16)));
   });
   return *several_;
 }

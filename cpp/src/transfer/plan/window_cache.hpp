@@ -64,6 +64,11 @@ private:
 /// used for 2 s. When none is left the thread ends.
 class WindowCache {
 public:
+  /// What one window maps at most, and what a copy through one has at most: more pages cost more to
+  /// open, small copies tend to stay close together, and above it the driver and the ring are much
+  /// faster anyway. Source: benchmarks/windows.
+  static constexpr std::size_t kMaxWindowBytes = std::size_t{16} << 20U;
+
   explicit WindowCache(Windows windows);
   ~WindowCache();
   WindowCache(const WindowCache&) = delete;

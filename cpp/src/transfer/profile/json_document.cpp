@@ -13,8 +13,10 @@
 namespace isthmus::transfer {
 namespace {
 
-/// The most bytes of the text that a message repeats.
-constexpr std::size_t kShownBytes = 80;
+// For the time and the memory that a text may cost: a file from `isthmus profile` has five levels
+// and some thousand values.
+constexpr std::size_t kMaxLevels = 16;
+constexpr std::size_t kMaxValues = std::size_t{1} << 17U;
 /// In the order of JsonValue::held.
 constexpr std::array<std::string_view, 8> kTypeNames{"null",   "boolean", "number", "number",
                                                      "number", "string",  "array",  "object"};
@@ -22,8 +24,6 @@ constexpr std::array<std::string_view, 8> kTypeNames{"null",   "boolean", "numbe
 /// Builds the tree while the parser reads. Its functions are required by nlohmann's SAX interface.
 class TreeBuilder {
 public:
-  explicit TreeBuilder(const JsonLimits& limits) : limits_(limits) {}
-
   JsonValue take() { return std::move(root_); }
 
   bool null() { return add({}); }
@@ -41,7 +41,7 @@ public:
   bool key(std::string& name) {
     auto& members = std::get<JsonObject>(open_.back()->held);
     const auto [member, is_new] = members.try_emplace(name);
-    if (!is_new) throw UsageError("\"" + host::printable(name, kShownBytes) + "\" appears twice");
+    if (!is_new) throw UsageError("\"" + host::printable(name, 80) + "\" appears twice");
     next_ = &member->second;
     return true;
   }
@@ -58,9 +58,8 @@ private:
     return true;
   }
   bool open(JsonValue value) {
-    if (open_.size() >= limits_.max_levels)
-      throw UsageError("it is nested more than " + std::to_string(limits_.max_levels) +
-                       " levels deep");
+    if (open_.size() >= kMaxLevels)
+      throw UsageError("it is nested more than " + std::to_string(kMaxLevels) + " levels deep");
     open_.push_back(&place(std::move(value)));
     return true;
   }
@@ -70,15 +69,14 @@ private:
   }
 
   JsonValue& place(JsonValue value) {
-    if (++num_values_ > limits_.max_values)
-      throw UsageError("it has more than " + std::to_string(limits_.max_values) + " values");
+    if (++num_values_ > kMaxValues)
+      throw UsageError("it has more than " + std::to_string(kMaxValues) + " values");
     if (open_.empty()) return root_ = std::move(value);
     if (auto* const items = std::get_if<JsonArray>(&open_.back()->held))
       return items->emplace_back(std::move(value));
     return *next_ = std::move(value);
   }
 
-  JsonLimits limits_;
   JsonValue root_;
   std::vector<JsonValue*> open_;  // the arrays and objects that contain the next value
   JsonValue* next_ = nullptr;     // the member whose name was read last
@@ -107,8 +105,8 @@ std::string JsonValue::text() const {
   return "null";
 }
 
-JsonValue parse_json(std::string_view text, const JsonLimits& limits) {
-  TreeBuilder builder(limits);
+JsonValue parse_json(std::string_view text) {
+  TreeBuilder builder;
   nlohmann::json::sax_parse(text, &builder);
   return builder.take();
 }

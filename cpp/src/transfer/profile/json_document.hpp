@@ -32,14 +32,8 @@ struct JsonValue {
   std::string text() const;
 };
 
-/// Limits for the time and the memory that a text may cost.
-struct JsonLimits {
-  std::size_t max_levels;
-  std::size_t max_values;
-};
-
-/// Throws      UsageError if the text isn't JSON, exceeds the limits, or has a member twice: which
-///             of the two is meant can't be known.
-JsonValue parse_json(std::string_view text, const JsonLimits& limits);
+/// Throws      UsageError if the text isn't JSON, is nested too deeply or too long, or has a member
+///             twice: which of the two is meant can't be known.
+JsonValue parse_json(std::string_view text);
 
 }  // namespace isthmus::transfer

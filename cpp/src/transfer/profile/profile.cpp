@@ -13,10 +13,6 @@
 namespace isthmus::transfer {
 namespace {
 
-// What the same copy takes differs by 3 % from minute to minute, by 10 % if threads help, and by a
-// factor of up to two after a pause. Source: benchmarks/transfer, benchmarks/rhythms.
-constexpr double kClearly = 1.3;
-
 void check(const CostPoint& point) {
   if (std::isfinite(point.seconds) && point.seconds > 0) return;
   throw UsageError("a cost of " + std::to_string(point.seconds) + " s for " +
@@ -69,7 +65,9 @@ double pause_seconds_of(const CostCurve& back_to_back, const std::vector<CostPoi
   return (more[(more.size() - 1) / 2] + more[more.size() / 2]) / 2;
 }
 
-double margin_of(CopyPath path) noexcept { return path == CopyPath::driver ? 1 : kClearly; }
+/// What the same copy takes differs by 3 % from minute to minute, by 10 % if threads help, and by a
+/// factor of up to two after a pause. Source: benchmarks/transfer, benchmarks/rhythms.
+double margin_of(CopyPath path) noexcept { return path == CopyPath::driver ? 1 : 1.3; }
 
 Profile::Profile(std::vector<Entry> entries, bool measured, std::string source)
     : entries_(std::move(entries)), measured_(measured), source_(std::move(source)) {

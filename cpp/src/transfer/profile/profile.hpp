@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,17 @@
 #include "transfer/profile/ring_threads.hpp"
 
 namespace isthmus::transfer {
+
+/// The paths that are counted; the last is one that only many copies take.
+inline constexpr std::array kCountedPaths{CopyPath::window,     CopyPath::window_threads,
+                                          CopyPath::driver,     CopyPath::staged,
+                                          CopyPath::registered, CopyPath::kernel};
+inline constexpr std::span kAllPaths = std::span(kCountedPaths).first<kCountedPaths.size() - 1>();
+
+/// True for the paths through a mapping.
+constexpr bool is_window(CopyPath path) noexcept {
+  return path == CopyPath::window || path == CopyPath::window_threads;
+}
 
 /// A kind of link between host and device. Links of one kind have similar figures.
 struct LinkClass {
@@ -151,8 +163,8 @@ public:
   static Profile for_device(const DeviceFacts& device, double num_cores, bool emulated);
   static Profile for_device(const ProfileIdentity& identity);
 
-  static constexpr std::size_t kNumWays =
-      std::size_t{5} * 2 * 2;  ///< paths, directions, kinds of memory
+  /// Directions and kinds of memory of each path.
+  static constexpr std::size_t kNumWays = kAllPaths.size() * 2 * 2;
   /// A number below kNumWays. Every kind of memory that isn't pinned counts as pageable.
   static constexpr std::size_t way_of(CopyPath path, Direction direction,
                                       MemoryKind host_kind) noexcept {

@@ -14,24 +14,11 @@ namespace isthmus::transfer {
 namespace {
 
 constexpr std::uint64_t kSchemaVersion = 2;
-/// A file from `isthmus profile` has five levels and some thousand values.
-constexpr std::size_t kMaxLevels = 16;
-constexpr std::size_t kMaxValues = std::size_t{1} << 17U;
-/// A copy of this many bytes takes hours: no profile contains one.
-constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 50U;
 constexpr double kMaxSeconds = 1e6;
-/// More threads than any ring uses.
-constexpr std::uint64_t kMaxThreads = 1024;
-/// More cores than any machine has: see host/cpu/cpu_list.cpp.
-constexpr double kMaxCores = 65'536;
-/// The most bytes of the text that a message repeats.
-constexpr std::size_t kShownBytes = 80;
-
-constexpr std::string_view kDateForm = "0000-00-00";
 
 [[noreturn]] void refuse(const std::string& why) { throw UsageError("not a profile: " + why); }
 
-std::string shown(std::string_view text) { return host::printable(text, kShownBytes); }
+std::string shown(std::string_view text) { return host::printable(text, 80); }
 
 std::string shown_value(const JsonValue& value) { return shown(value.text()); }
 
@@ -39,7 +26,7 @@ std::string shown_value(const JsonValue& value) { return shown(value.text()); }
 JsonValue read_document(std::string_view text) {
   if (text.size() > kMaxProfileBytes) refuse("it is too long");
   try {
-    return parse_json(text, {kMaxLevels, kMaxValues});
+    return parse_json(text);
   } catch (const UsageError& error) {
     refuse(error.what());
   }
@@ -93,18 +80,19 @@ struct Place {
   }
 
   std::size_t bytes() const {
-    return static_cast<std::size_t>(whole("a whole number of bytes", kMaxBytes));
+    // A copy of 1 PiB takes hours: no profile contains one.
+    return static_cast<std::size_t>(whole("a whole number of bytes", std::uint64_t{1} << 50U));
   }
 
   int version() const {
     return static_cast<int>(whole("a version's number", std::numeric_limits<int>::max()));
   }
 
-  /// 0 for null: not measured.
+  /// 0 for null: not measured. No ring uses more than 1024.
   int threads_or_null() const {
     if (value.is_null()) return 0;
     const auto* const found = value.get<std::uint64_t>();
-    if (found == nullptr || *found - 1 >= kMaxThreads)
+    if (found == nullptr || *found - 1 >= 1024)
       refuse(name + " must be a number of threads, not " + shown_value(value));
     return static_cast<int>(*found);
   }
@@ -121,10 +109,11 @@ struct Place {
     const auto fits = [](char form, char found) {
       return form == '0' ? found >= '0' && found <= '9' : found == form;
     };
-    if (moment.size() < kDateForm.size() ||
-        !std::ranges::equal(kDateForm, moment.substr(0, kDateForm.size()), fits))
+    const std::string_view form = "0000-00-00";
+    if (moment.size() < form.size() ||
+        !std::ranges::equal(form, moment.substr(0, form.size()), fits))
       refuse(name + " must begin with a date such as 2026-11-20, not " + shown_value(value));
-    return moment.substr(0, kDateForm.size());
+    return moment.substr(0, form.size());
   }
 
 private:
@@ -151,19 +140,17 @@ private:
 };
 
 /// One of several values, by name.
-template <typename Value, std::size_t N, typename NameOf>
-Value word(const Place& place, const Value (&values)[N], NameOf name) {
+template <typename Values, typename NameOf>
+auto word(const Place& place, const Values& values, NameOf name) {
   const std::string& text = place.text();
   std::string known;
-  for (const Value value : values) {
+  for (const auto value : values) {
     if (text == name(value)) return value;
     known += (known.empty() ? "" : ", ") + std::string(name(value));
   }
   refuse(place.name + " is \"" + shown(text) + "\"; it must be one of " + known);
 }
 
-constexpr CopyPath kPaths[] = {CopyPath::window, CopyPath::window_threads, CopyPath::driver,
-                               CopyPath::staged, CopyPath::registered};
 constexpr Direction kDirections[] = {Direction::host_to_device, Direction::device_to_host};
 constexpr MemoryKind kHostKinds[] = {MemoryKind::pageable, MemoryKind::pinned};
 
@@ -190,7 +177,7 @@ auto made_of(const Place& place, Make make) {
 
 /// Earlier files don't tell what pauses cost, and neither do those of the emulated driver.
 double read_pause_seconds(const Place& cost, CopyPath path, const CostCurve& curve, bool emulated) {
-  constexpr const char* key = "after_pause";
+  const char* const key = "after_pause";
   const JsonValue* const found = cost.find(key);
   if (found == nullptr) return assumed_pause_seconds(path, emulated);
   const Place points{*found, cost.name + "." + key};
@@ -199,7 +186,7 @@ double read_pause_seconds(const Place& cost, CopyPath path, const CostCurve& cur
 }
 
 Profile::Entry read_entry(const Place& place, bool emulated) {
-  const auto path = word(place.at("path"), kPaths, [](CopyPath one) { return name_of(one); });
+  const auto path = word(place.at("path"), kAllPaths, [](CopyPath one) { return name_of(one); });
   CostCurve curve =
       made_of(place.at("points"), [](auto points) { return CostCurve(std::move(points)); });
   const double pause_seconds = read_pause_seconds(place, path, curve, emulated);
@@ -310,7 +297,8 @@ Profile read_profile(const JsonValue& document, const ProfileIdentity& here) {
   std::vector<Profile::Entry> entries = read_entries(root.at("costs"), here.emulated);
   check_driver_is_there(entries);
   std::string source = "profile of " + root.at("measurement").at("finished_at").date();
-  const double num_cores = machine.at("num_cores").positive(kMaxCores);
+  // More cores than any machine has: see host/cpu/cpu_list.cpp.
+  const double num_cores = machine.at("num_cores").positive(65'536);
   /// Cores vary by fractions of a quota; threads only by whole ones.
   if (here.num_cores < num_cores - 0.5) {
     with_cores(entries, here);

@@ -8,6 +8,9 @@ struct RingThreads {
   int upload = 0;
   int download = 0;
 
+  /// More don't make an H100's copies faster. Source: benchmarks/transfer/h100/ring_stores.json.
+  static constexpr int kMaxUseful = 10;
+
   bool operator==(const RingThreads&) const = default;
 };
 

@@ -3,12 +3,10 @@
 namespace isthmus::transfer {
 namespace {
 
-constexpr double kNanosecondsPerSecond = 1e9;
-
 /// Of a time that isn't negative.
 std::uint64_t nanoseconds(double seconds) {
   // NOLINTNEXTLINE(bugprone-incorrect-roundings)
-  return static_cast<std::uint64_t>(seconds * kNanosecondsPerSecond + 0.5);
+  return static_cast<std::uint64_t>(seconds * 1e9 + 0.5);
 }
 
 }  // namespace
@@ -39,10 +37,9 @@ std::vector<PathUse> CopyStatistics::uses() const {
   std::vector<PathUse> uses;
   for (const CopyPath path : kCountedPaths) {
     const Counters& counters = counters_[static_cast<std::size_t>(path)];
-    uses.push_back(
-        {path, counters.num_copies.load(), counters.num_bytes.load(),
-         static_cast<double>(counters.nanoseconds.load()) / kNanosecondsPerSecond,
-         static_cast<double>(counters.predicted_nanoseconds.load()) / kNanosecondsPerSecond});
+    uses.push_back({path, counters.num_copies.load(), counters.num_bytes.load(),
+                    static_cast<double>(counters.nanoseconds.load()) * 1e-9,
+                    static_cast<double>(counters.predicted_nanoseconds.load()) * 1e-9});
   }
   return uses;
 }

@@ -8,23 +8,9 @@
 
 #include <isthmus/transfer.hpp>
 
+#include "transfer/profile/profile.hpp"
+
 namespace isthmus::transfer {
-
-inline constexpr std::size_t kNumPaths = 5;
-inline constexpr std::array<CopyPath, kNumPaths> kAllPaths{
-    CopyPath::window, CopyPath::window_threads, CopyPath::driver, CopyPath::staged,
-    CopyPath::registered};
-
-/// The paths that are counted: also the one that only many copies take.
-inline constexpr std::size_t kNumCountedPaths = kNumPaths + 1;
-inline constexpr std::array<CopyPath, kNumCountedPaths> kCountedPaths{
-    CopyPath::window, CopyPath::window_threads, CopyPath::driver,
-    CopyPath::staged, CopyPath::registered,     CopyPath::kernel};
-
-/// True for the paths through a mapping.
-constexpr bool is_window(CopyPath path) noexcept {
-  return path == CopyPath::window || path == CopyPath::window_threads;
-}
 
 /// Counters of all paths. May be used from any thread.
 class CopyStatistics {
@@ -48,7 +34,7 @@ private:
     std::atomic<std::uint64_t> predicted_nanoseconds{0};
   };
   Counters& of(CopyPath path) noexcept { return counters_[static_cast<std::size_t>(path)]; }
-  std::array<Counters, kNumCountedPaths> counters_;
+  std::array<Counters, kCountedPaths.size()> counters_;
 };
 
 }  // namespace isthmus::transfer

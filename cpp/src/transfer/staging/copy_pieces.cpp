@@ -12,10 +12,6 @@ namespace {
 // while others cross, unless memory is slower than the link: then the link idles only for the last
 // one.
 constexpr std::size_t kMaxOverLast = 4;
-// At least so many pieces per upload, so that the link starts early.
-constexpr int kMinUploadPieces = 4;
-constexpr std::size_t kLineBytes = 64;
-constexpr std::size_t kPageBytes = 4096;
 
 }  // namespace
 
@@ -61,8 +57,9 @@ StagingRing::WorkerPool::UploadSlots StagingRing::WorkerPool::upload_slots(
 /// whose threads wake first. Source: benchmarks/transfer/h100/ring_growth.json.
 PlanLimits StagingRing::WorkerPool::upload_limits(std::size_t size_bytes,
                                                   std::size_t longest_bytes) const noexcept {
-  const std::size_t most = piece_bytes(size_bytes, kMinUploadPieces, longest_bytes);
-  const std::size_t line = std::min(kLineBytes, settings.first_bytes);
+  // At least four pieces, so that the link starts early.
+  const std::size_t most = piece_bytes(size_bytes, 4, longest_bytes);
+  const std::size_t line = std::min(host::kLineBytes, settings.first_bytes);
   return {settings.first_bytes,
           std::max(settings.first_bytes, most / kMaxOverLast),
           most,
@@ -95,8 +92,9 @@ std::size_t StagingRing::WorkerPool::filler_bytes() const noexcept {
   const std::size_t num_wanted = (3 * static_cast<std::size_t>(max_threads) + 1) / 2;
   const std::size_t slot_bytes =
       StagingSlots::memory_bytes(settings.num_slots, settings.slot_bytes) / num_wanted;
-  const std::size_t whole_pages = slot_bytes / kPageBytes * kPageBytes;
-  const std::size_t most = std::max(whole_pages, kPageBytes + kSlotSlackBytes) - kSlotSlackBytes;
+  const std::size_t whole_pages = slot_bytes / host::kSmallPageBytes * host::kSmallPageBytes;
+  const std::size_t most =
+      std::max(whole_pages, host::kSmallPageBytes + kSlotSlackBytes) - kSlotSlackBytes;
   return std::min(settings.filler_bytes, most);
 }
 

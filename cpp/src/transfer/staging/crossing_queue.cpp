@@ -11,8 +11,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// No other data shares the cache line that the device writes.
-constexpr std::size_t kFlagBytes = host::kApartBytes;
 // Longer than the largest piece takes, so that a normal copy asks the driver nothing.
 constexpr std::chrono::milliseconds kAskTime{1};
 constexpr int kPausesPerClockRead = 64;
@@ -33,7 +31,8 @@ CrossingQueue::CrossingQueue(const Context& context, CrossingMarks marks,
       last_ticket_(first_ticket),
       begun_at_(first_ticket) {
   if (marks_ == CrossingMarks::events) return;
-  flag_ = std::make_unique<PinnedBuffer>(context, kFlagBytes);
+  // No other data shares the cache line that the device writes.
+  flag_ = std::make_unique<PinnedBuffer>(context, host::kApartBytes);
   flag_address_ = flag_->device_pointer();
   __atomic_store_n(reinterpret_cast<std::uint32_t*>(flag_->data()), first_ticket, __ATOMIC_RELEASE);
 }

@@ -15,14 +15,10 @@
 namespace isthmus::transfer {
 namespace {
 
-// For O_DIRECT: the alignment of both ends and of the memory. Source: open(2): the logical block
-// size of the storage, which is at most a page.
-constexpr std::size_t kBlockBytes = 4096;
-
 std::string reason(int error) { return std::generic_category().message(error); }
 
 std::uint64_t block_before(std::uint64_t offset_bytes) {
-  return offset_bytes / kBlockBytes * kBlockBytes;
+  return offset_bytes / host::kSmallPageBytes * host::kSmallPageBytes;
 }
 
 /// Another descriptor of the same file, even if another file has taken its name meanwhile.
@@ -54,7 +50,7 @@ ssize_t read_at(int descriptor, std::byte* target, std::size_t size_bytes,
     if (count < 0) return -1;
     num_read += static_cast<std::size_t>(count);
     // A file returns part of a block only at its end; reading on from there isn't possible.
-    const bool ended = reading == Reading::whole_blocks && num_read % kBlockBytes != 0;
+    const bool ended = reading == Reading::whole_blocks && num_read % host::kSmallPageBytes != 0;
     if (count == 0 || ended) break;
   }
   return static_cast<ssize_t>(num_read);
@@ -119,7 +115,8 @@ bool FileSource::fill_directly(std::byte* slot, std::uint64_t offset_bytes,
   const std::uint64_t first = block_before(offset_bytes);
   const std::size_t lead_bytes = static_cast<std::size_t>(offset_bytes - first);
   const std::size_t needed_bytes = lead_bytes + size_bytes;
-  const std::size_t whole_bytes = (needed_bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+  const std::size_t whole_bytes =
+      (needed_bytes + host::kSmallPageBytes - 1) / host::kSmallPageBytes * host::kSmallPageBytes;
   const ssize_t count =
       read_at(direct_descriptor_, slot, whole_bytes, first, Reading::whole_blocks);
   if (count < 0) return false;

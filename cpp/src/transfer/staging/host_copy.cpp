@@ -9,6 +9,7 @@
 #endif
 
 #include "host/cpu/copy_instructions.hpp"
+#include "host/memory/pages.hpp"
 #include "window/copies/streaming_copy.hpp"
 
 namespace isthmus::transfer {
@@ -16,14 +17,8 @@ namespace {
 
 #if defined(__x86_64__)
 
-constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kLinesAtOnce = 4;
-constexpr std::size_t kBlockBytes = kLinesAtOnce * kLineBytes;
-// The hardware's prefetching ends at 4 KiB pages, and a line that will be written completely is
-// fetched nevertheless. Half of these distances are worse by 0.05 of the link's speed. Source:
-// tag explorations, benchmarks/transfer.
-constexpr std::size_t kSourceAheadBytes = 2048;
-constexpr std::size_t kTargetAheadBytes = 1024;
+constexpr std::size_t kBlockBytes = kLinesAtOnce * host::kLineBytes;
 
 using LineAction = void (*)(const std::byte* line);
 
@@ -39,21 +34,24 @@ void demote(const std::byte* line) {
 
 template <LineAction Action>
 inline void for_lines(const std::byte* block) {
-  for (std::size_t i = 0; i < kLinesAtOnce; ++i) Action(block + i * kLineBytes);
+  for (std::size_t i = 0; i < kLinesAtOnce; ++i) Action(block + i * host::kLineBytes);
 }
 
-/// May prefetch past the ends: a prefetch of memory that can't be touched does nothing.
+/// May prefetch past the ends: a prefetch of memory that can't be touched does nothing. The
+/// hardware's prefetching ends at 4 KiB pages, and a line that will be written completely is
+/// fetched nevertheless. Half of these distances are worse by 0.05 of the link's speed. Source: tag
+/// explorations, benchmarks/transfer.
 template <bool Demotes>
 [[gnu::target("avx512f")]] void copy_blocks(std::byte* target, const std::byte* source,
                                             std::size_t num_blocks) noexcept {
   for (; num_blocks > 0; --num_blocks) {
-    for_lines<fetch_to_read>(source + kSourceAheadBytes);
-    for_lines<fetch_to_write>(target + kTargetAheadBytes);
+    for_lines<fetch_to_read>(source + 2048);
+    for_lines<fetch_to_write>(target + 1024);
     __m512i lines[kLinesAtOnce];
     for (std::size_t i = 0; i < kLinesAtOnce; ++i)
-      lines[i] = _mm512_loadu_si512(source + i * kLineBytes);
+      lines[i] = _mm512_loadu_si512(source + i * host::kLineBytes);
     for (std::size_t i = 0; i < kLinesAtOnce; ++i)
-      _mm512_storeu_si512(target + i * kLineBytes, lines[i]);
+      _mm512_storeu_si512(target + i * host::kLineBytes, lines[i]);
     if constexpr (Demotes) for_lines<demote>(target);
     source += kBlockBytes;
     target += kBlockBytes;
@@ -62,8 +60,8 @@ template <bool Demotes>
 
 template <bool Demotes>
 void copy_fetching(std::byte* target, const std::byte* source, std::size_t size_bytes) noexcept {
-  const std::size_t into = reinterpret_cast<std::uintptr_t>(target) % kLineBytes;
-  const std::size_t head = std::min(size_bytes, (kLineBytes - into) % kLineBytes);
+  const std::size_t into = reinterpret_cast<std::uintptr_t>(target) % host::kLineBytes;
+  const std::size_t head = std::min(size_bytes, (host::kLineBytes - into) % host::kLineBytes);
   const std::size_t num_blocks = (size_bytes - head) / kBlockBytes;
   const std::size_t done = head + num_blocks * kBlockBytes;
   std::memcpy(target, source, head);

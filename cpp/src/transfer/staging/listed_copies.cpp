@@ -4,13 +4,12 @@
 #include <deque>
 #include <limits>
 
+#include "host/memory/pages.hpp"
 #include "transfer/staging/memory_source.hpp"
 #include "transfer/staging/worker_pool.hpp"
 
 namespace isthmus::transfer {
 namespace {
-
-constexpr std::size_t kLineBytes = 64;
 
 std::size_t address_of(const std::byte* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
 
@@ -38,7 +37,7 @@ public:
 private:
   void add(const LinkPiece& piece, const RingSettings& settings, bool streamed,
            const MemoryBacking& backing) {
-    std::size_t grain = kLineBytes;
+    std::size_t grain = host::kLineBytes;
     if (piece.size_bytes >= settings.min_huge_bytes) {
       const TargetSizes sizes{streamed ? 0 : std::numeric_limits<std::size_t>::max(),
                               settings.min_huge_bytes};
@@ -59,7 +58,7 @@ private:
 
   std::deque<MemoryTarget> targets_;
   StagedRanges ranges_;
-  std::size_t grain_bytes_ = kLineBytes;
+  std::size_t grain_bytes_ = host::kLineBytes;
   bool fresh_;
 };
 
@@ -77,7 +76,7 @@ void StagingRing::upload(std::span<const LinkPiece> pieces, CUstream stream, Upl
   for (const LinkPiece& piece : pieces) {
     const ListedSource& source = sources.emplace_back(piece.host, piece.size_bytes, pool_->backing,
                                                       filling, ranges.size_bytes());
-    ranges.add({piece.device, piece.size_bytes, &source}, piece.device, kLineBytes);
+    ranges.add({piece.device, piece.size_bytes, &source}, piece.device, host::kLineBytes);
   }
   pool_->upload(ranges, pieces.front().device, num_threads, stream, end);
 }

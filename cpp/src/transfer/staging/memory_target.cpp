@@ -10,13 +10,6 @@
 #include "transfer/staging/host_copy.hpp"
 
 namespace isthmus::transfer {
-namespace {
-
-// Parts end at whole pages, so each page is touched by only one thread.
-constexpr std::size_t kPageBytes = 4096;
-
-}  // namespace
-
 MemoryTarget::MemoryTarget(std::byte* memory, std::size_t size_bytes, const TargetSizes& sizes,
                            Backing backing) noexcept
     : memory_(memory),
@@ -27,8 +20,9 @@ MemoryTarget::MemoryTarget(std::byte* memory, std::size_t size_bytes, const Targ
       huge_(fresh_ && size_bytes >= sizes.min_huge_bytes &&
             host::advise_huge_pages(memory, size_bytes)) {}
 
+/// Parts end at whole pages, so each page is touched by only one thread.
 std::size_t MemoryTarget::grain_bytes() const noexcept {
-  return huge_ ? host::kHugePageBytes : kPageBytes;
+  return huge_ ? host::kHugePageBytes : host::kSmallPageBytes;
 }
 
 void MemoryTarget::make_pages(const Piece& part) const noexcept {

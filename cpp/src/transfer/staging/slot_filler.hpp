@@ -3,12 +3,14 @@
 
 #include <cstddef>
 
+#include "host/memory/pages.hpp"
+
 namespace isthmus::transfer {
 
 /// Additional bytes of the memory that a filler is given: a read past the page cache reads whole
 /// blocks, from the block with the first byte to the block after the last. Source: statx(2),
 /// stx_dio_offset_align is at most a page.
-inline constexpr std::size_t kSlotSlackBytes = std::size_t{2} * 4096;
+inline constexpr std::size_t kSlotSlackBytes = 2 * host::kSmallPageBytes;
 
 /// Fills the slots of a staging ring.
 class SlotFiller {
@@ -21,7 +23,7 @@ public:
   /// Puts the source's bytes [offset_bytes, offset_bytes + size_bytes) into a slot. Called by
   /// several threads at once, each with its own slot.
   ///
-  /// slot        4096-byte aligned, [size_bytes + kSlotSlackBytes]
+  /// slot        aligned to host::kSmallPageBytes, [size_bytes + kSlotSlackBytes]
   /// Returns     the bytes' offset in the slot: < kSlotSlackBytes
   /// Throws      what makes the upload fail.
   virtual std::size_t fill(std::byte* slot, std::size_t offset_bytes,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "driver/driver.hpp"
+#include "host/memory/pages.hpp"
 #include "transfer/staging/memory_target.hpp"
 #include "transfer/staging/part_source.hpp"
 #include "transfer/staging/piece_plan.hpp"
@@ -54,7 +55,7 @@ public:
   /// grain_bytes a power of two
   void add(StagedRange range, std::size_t address, std::size_t grain_bytes) {
     if (!ranges_.empty()) {
-      const std::size_t free = address_ + size_bytes() + kSlotAlignmentBytes;
+      const std::size_t free = address_ + size_bytes() + host::kLineBytes;
       range.begin = free + ((address - free) & (grain_bytes - 1)) - address_;
     }
     ranges_.push_back(range);
@@ -84,13 +85,11 @@ public:
   /// equally aligned. The gaps before each range keep fragments apart.
   static std::size_t place_of(const Fragment& fragment, const Piece& piece) noexcept {
     const StagedRange& range = *fragment.range;
-    const std::size_t lead = (range.device - range.begin + piece.begin) % kSlotAlignmentBytes;
+    const std::size_t lead = (range.device - range.begin + piece.begin) % host::kLineBytes;
     return lead + fragment.begin() - piece.begin;
   }
 
 private:
-  static constexpr std::size_t kSlotAlignmentBytes = 64;
-
   std::size_t address_ = 0;
   std::vector<StagedRange> ranges_;
   const SlotCrossing* crossing_ = nullptr;

@@ -10,25 +10,22 @@
 #include "device/capture.hpp"
 #include "host/cpu/backoff.hpp"
 #include "host/cpu/clock.hpp"
+#include "host/memory/pages.hpp"
 
 namespace isthmus::transfer {
 namespace {
 
-constexpr std::size_t kPageBytes = 4096;
-
-constexpr host::SpinLimits kYielding;
-// Sleeps are as short as the kernel's timers have them.
-constexpr host::SpinLimits kSleeping{.yield_time = std::chrono::steady_clock::duration::zero(),
-                                     .sleep_time = std::chrono::microseconds{1}};
-
-/// How a job's threads wait for the link.
-const host::SpinLimits& limits_of(const StagingJob& job) noexcept {
-  return job.sleeps ? kSleeping : kYielding;
+/// How a job's threads wait for the link. Sleeps are as short as the kernel's timers have them.
+host::SpinLimits limits_of(const StagingJob& job) noexcept {
+  if (!job.sleeps) return {};
+  return {.yield_time = std::chrono::steady_clock::duration::zero(),
+          .sleep_time = std::chrono::microseconds{1}};
 }
 
 /// The distance between slots for pieces of up to `piece_bytes`, wherever they begin.
 std::size_t stride_for(std::size_t piece_bytes) noexcept {
-  return (piece_bytes + kSlotSlackBytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  return (piece_bytes + kSlotSlackBytes + host::kSmallPageBytes - 1) / host::kSmallPageBytes *
+         host::kSmallPageBytes;
 }
 
 /// Fills a part's place in the slot of its piece.

@@ -18,15 +18,11 @@
 namespace isthmus::transfer {
 namespace {
 
-// Threads of a copy without a profile. More than 10 don't make an H100's copies faster. Source:
-// benchmarks/transfer/h100/ring_stores.json.
-constexpr int kMaxThreads = 10;
-// Demoting slots needs more: 64 MiB reach 0.80 of the link's speed with 10, 0.85 with 12, 0.91 with
-// 15. Source: benchmarks/transfer/h100/ring_stores.json.
-constexpr int kMaxDemotingThreads = 15;
-// Zeroing new pages needs more, too: 33 GB/s rather than 29 with 12. Source:
-// tag explorations, benchmarks/transfer.
-constexpr int kMaxFreshThreads = 15;
+// Demoting slots needs more threads than RingThreads::kMaxUseful: 64 MiB reach 0.80 of the link's
+// speed with 10, 0.85 with 12, 0.91 with 15. Zeroing new pages does, too: 33 GB/s rather than 29
+// with 12. Source: benchmarks/transfer/h100/ring_stores.json; tag explorations,
+// benchmarks/transfer.
+constexpr int kMaxBusyThreads = 15;
 // A thread is woken for at least so many parts: fewer take less time than waking it.
 constexpr std::size_t kMinParts = 2;
 // Each wake-up is a system call. More of them would delay the caller's first piece by more time
@@ -54,7 +50,8 @@ int threads_of(const RingSettings& settings, int max_threads, int possible_threa
 }
 
 int max_upload_threads(const RingSettings& settings, int possible_threads) {
-  return threads_of(settings, can_demote() ? kMaxDemotingThreads : kMaxThreads, possible_threads);
+  return threads_of(settings, can_demote() ? kMaxBusyThreads : RingThreads::kMaxUseful,
+                    possible_threads);
 }
 
 RingSettings checked(const RingSettings& settings) {
@@ -83,8 +80,8 @@ StagingRing::WorkerPool::WorkerPool(const Context& the_context, const RingSettin
     : context(the_context),
       settings(the_settings),
       possible_threads(possible_threads_of(the_settings, cpus.max_helpers)),
-      max_threads(threads_of(the_settings, kMaxThreads, possible_threads)),
-      max_fresh_threads(threads_of(the_settings, kMaxFreshThreads, possible_threads)),
+      max_threads(threads_of(the_settings, RingThreads::kMaxUseful, possible_threads)),
+      max_fresh_threads(threads_of(the_settings, kMaxBusyThreads, possible_threads)),
       max_upload_threads_(max_upload_threads(the_settings, possible_threads)),
       max_download_threads_(max_threads),
       process_(process_generation()),
