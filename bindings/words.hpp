@@ -9,7 +9,7 @@
 #include <isthmus/errors.hpp>
 
 #include "bindings/text.hpp"
-#include "measure/loops/samples.hpp"
+#include "measure/loops/sampling.hpp"
 
 /// Python's word for a C++ enumerator.
 template <typename Value>

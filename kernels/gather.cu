@@ -3,7 +3,7 @@
 //
 // Piece i lies at host + (i * slot_step % num_pieces) * slot_bytes and at device + i * piece_bytes.
 // Launch: any grid. Each lane moves 16 bytes an iteration if pieces and slots allow it, else 4.
-// CPU reference: measure/scattered_pieces.cpp.
+// CPU reference: measure/bandwidth/many_copies.cpp.
 #include "portable.cuh"
 
 struct alignas(16) IsthmusSixteenBytes {

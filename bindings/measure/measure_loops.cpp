@@ -16,21 +16,15 @@
 #include "measure/bandwidth/bandwidth.hpp"
 #include "measure/bandwidth/host_memcpy.hpp"
 #include "measure/bandwidth/many_copies.hpp"
-#include "measure/bandwidth/node_copies.hpp"
 #include "measure/bandwidth/overlap.hpp"
 #include "measure/bandwidth/shaped_copies.hpp"
-#include "measure/latency/kernel_push.hpp"
-#include "measure/latency/pointer_chase.hpp"
+#include "measure/latency/latency.hpp"
 #include "measure/loops/stream_copies.hpp"
 #include "measure/memory/allocation_cost.hpp"
 #include "measure/memory/managed_memory.hpp"
 #include "measure/memory/memory_life.hpp"
-#include "measure/memory/page_faults.hpp"
 #include "measure/table/bench.hpp"
-#include "measure/window/window_bandwidth.hpp"
-#include "measure/window/window_copies.hpp"
-#include "measure/window/window_lifecycle.hpp"
-#include "measure/window/window_ping_pong.hpp"
+#include "measure/window/window_loops.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

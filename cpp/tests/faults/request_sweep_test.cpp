@@ -9,7 +9,7 @@
 
 #include "../device/test_driver.hpp"
 #include "emulator_controls.hpp"
-#include "measure/bandwidth/duplex.hpp"
+#include "measure/bandwidth/bandwidth.hpp"
 #include "measure/bandwidth/many_copies.hpp"
 #include "measure/bandwidth/overlap.hpp"
 #include "measure/bandwidth/shaped_copies.hpp"

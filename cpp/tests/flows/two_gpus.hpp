@@ -11,8 +11,7 @@
 
 #include "faults/emulator_controls.hpp"
 #include "measure/bandwidth/concurrent_flows.hpp"
-#include "measure/bandwidth/host_flow.hpp"
-#include "measure/bandwidth/peer_flow.hpp"
+#include "measure/bandwidth/gpu_flows.hpp"
 
 namespace isthmus::measure {
 

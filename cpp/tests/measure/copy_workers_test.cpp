@@ -1,4 +1,4 @@
-#include "measure/bandwidth/copy_workers.hpp"
+#include "measure/bandwidth/host_memcpy.hpp"
 
 #include <atomic>
 

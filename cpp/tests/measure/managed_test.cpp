@@ -5,11 +5,9 @@
 
 #include "../device/test_driver.hpp"
 #include "../faults/emulator_controls.hpp"
-#include "measure/latency/pointer_chase.hpp"
+#include "measure/latency/latency.hpp"
 #include "measure/loops/failures.hpp"
-#include "measure/memory/filled_device.hpp"
 #include "measure/memory/managed_memory.hpp"
-#include "measure/memory/page_faults.hpp"
 
 namespace isthmus::measure {
 namespace {

@@ -9,7 +9,6 @@
 #include "../device/test_driver.hpp"
 #include "../faults/emulator_controls.hpp"
 #include "measure/bandwidth/many_copies.hpp"
-#include "measure/bandwidth/scattered_pieces.hpp"
 #include "measure/loops/failures.hpp"
 
 namespace isthmus::measure {

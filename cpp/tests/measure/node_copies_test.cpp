@@ -7,7 +7,7 @@
 #include "../faults/emulator_controls.hpp"
 #include "host/cpu/cpu_list.hpp"
 #include "host/cpu/topology.hpp"
-#include "measure/bandwidth/node_copies.hpp"
+#include "measure/bandwidth/bandwidth.hpp"
 #include "measure/loops/failures.hpp"
 
 namespace isthmus::measure {

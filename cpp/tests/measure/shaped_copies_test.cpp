@@ -8,7 +8,6 @@
 
 #include "../device/test_driver.hpp"
 #include "../faults/emulator_controls.hpp"
-#include "measure/bandwidth/box_copy.hpp"
 #include "measure/bandwidth/shaped_copies.hpp"
 #include "measure/loops/failures.hpp"
 

@@ -1,5 +1,5 @@
 // Contestants take turns, on a simulated clock.
-#include "measure/loops/turns.hpp"
+#include "measure/bandwidth/copy_paths.hpp"
 
 #include <gtest/gtest.h>
 

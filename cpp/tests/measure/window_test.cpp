@@ -10,14 +10,11 @@
 
 #include "../device/test_driver.hpp"
 #include "host/cpu/cpu_list.hpp"
-#include "measure/latency/kernel_push.hpp"
+#include "measure/latency/latency.hpp"
 #include "measure/loops/failures.hpp"
 #include "measure/loops/flags.hpp"
-#include "measure/memory/host_regions.hpp"
-#include "measure/window/window_bandwidth.hpp"
-#include "measure/window/window_copies.hpp"
-#include "measure/window/window_lifecycle.hpp"
-#include "measure/window/window_ping_pong.hpp"
+#include "measure/window/window_buffers.hpp"
+#include "measure/window/window_loops.hpp"
 
 namespace isthmus::measure {
 namespace {

@@ -1,4 +1,4 @@
-#include "measure/bandwidth/duplex.hpp"
+#include "measure/bandwidth/bandwidth.hpp"
 
 #include <isthmus/errors.hpp>
 

@@ -6,8 +6,8 @@
 
 #include <isthmus/errors.hpp>
 
-#include "measure/bandwidth/piece_copy.hpp"
-#include "measure/loops/common_start.hpp"
+#include "measure/loops/copy_buffers.hpp"
+#include "measure/loops/gate.hpp"
 #include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {

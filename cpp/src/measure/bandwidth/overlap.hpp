@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "measure/loops/copy_buffers.hpp"
-#include "measure/loops/samples.hpp"
+#include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {
 

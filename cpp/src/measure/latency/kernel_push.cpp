@@ -1,4 +1,4 @@
-#include "measure/latency/kernel_push.hpp"
+#include "measure/latency/latency.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "measure/latency/pointer_chase.hpp"
+#include "measure/latency/latency.hpp"
 
 #include <algorithm>
 #include <array>

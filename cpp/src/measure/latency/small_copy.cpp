@@ -1,4 +1,4 @@
-#include "measure/latency/small_copy.hpp"
+#include "measure/latency/latency.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "device/kernels.hpp"
-#include "measure/loops/samples.hpp"
+#include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {
 

@@ -2,17 +2,53 @@
 // between copies.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <variant>
 
+#include "device/buffers.hpp"
 #include "device/kernels.hpp"
+#include "device/link_copies.hpp"
 #include "measure/loops/contents.hpp"
-#include "measure/loops/device_side.hpp"
 #include "measure/loops/host_buffer.hpp"
-#include "measure/loops/samples.hpp"
+#include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {
+
+enum class DeviceMemory {
+  allocated,  ///< cuMemAlloc (cudaMalloc)
+  pool,       ///< cuMemAllocAsync (cudaMallocAsync): the stream-ordered pool of the device
+};
+constexpr auto words_of(DeviceMemory) { return std::array{"device", "pool"}; }
+
+/// Device memory of the stream-ordered pool. Movable. Freed with cuMemFree, which waits for all
+/// work.
+class PoolBuffer {
+public:
+  /// Throws   UsageError (size), Unavailable (no pools here), OutOfDeviceMemory, DriverError.
+  PoolBuffer(const Context& context, std::size_t size_bytes);
+
+  CUdeviceptr pointer() const noexcept { return owned_.handle(); }
+
+private:
+  Owned<CUdeviceptr> owned_;
+};
+
+/// Device memory of either kind. Movable.
+class DeviceSide {
+public:
+  /// Throws   what DeviceBuffer and PoolBuffer throw.
+  DeviceSide(const Context& context, DeviceMemory memory, std::size_t size_bytes);
+
+  CUdeviceptr pointer() const noexcept {
+    return std::visit([](const auto& held) { return held.pointer(); }, held_);
+  }
+
+private:
+  std::variant<DeviceBuffer, PoolBuffer> held_;
+};
 
 /// The kinds of memory of a pair of buffers.
 struct BufferKinds {
@@ -112,5 +148,14 @@ private:
   CUdeviceptr device_;
   std::size_t size_bytes_;
 };
+
+/// Enqueues cuMemcpyHtoDAsync or cuMemcpyDtoHAsync. The caller holds a CurrentContext.
+inline void enqueue(const Driver& driver, const LinkCopy& copy, CUstream stream) {
+  if (copy.to_device) {
+    driver.call(symbol::memcpy_htod_async)(copy.device, copy.host, copy.size_bytes, stream);
+  } else {
+    driver.call(symbol::memcpy_dtoh_async)(copy.host, copy.device, copy.size_bytes, stream);
+  }
+}
 
 }  // namespace isthmus::measure

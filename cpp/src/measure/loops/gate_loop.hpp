@@ -5,8 +5,8 @@
 #include <functional>
 #include <vector>
 
-#include "measure/loops/common_start.hpp"
-#include "measure/loops/repetitions.hpp"
+#include "measure/loops/gate.hpp"
+#include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {
 

@@ -2,7 +2,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "measure/bandwidth/piece_copy.hpp"
+#include "measure/loops/copy_buffers.hpp"
 #include "measure/loops/gate_loop.hpp"
 #include "measure/loops/verified_sampling.hpp"
 

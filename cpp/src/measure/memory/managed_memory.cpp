@@ -1,16 +1,116 @@
 #include "measure/memory/managed_memory.hpp"
 
-#include <isthmus/errors.hpp>
-
+#include <algorithm>
 #include <optional>
+#include <string>
+
+#include <isthmus/errors.hpp>
 
 #include "device/buffers.hpp"
 #include "measure/loops/contents.hpp"
 #include "measure/loops/failures.hpp"
 #include "measure/loops/sampling.hpp"
-#include "measure/memory/filled_device.hpp"
 
 namespace isthmus::measure {
+namespace {
+
+bool has(const Context& context, CUdevice_attribute attribute) {
+  CUdevice device = 0;
+  int value = 0;
+  context.driver().call(symbol::device_get)(&device, context.device().ordinal);
+  context.driver().call(symbol::device_get_attribute)(&value, attribute, device);
+  return value != 0;
+}
+
+void require_room(const Context& context, std::size_t size_bytes) {
+  if (size_bytes == 0 || size_bytes > kMaxManagedBytes) {
+    throw UsageError("managed memory is measured with 1 to " + std::to_string(kMaxManagedBytes) +
+                     " bytes, not " + std::to_string(size_bytes));
+  }
+  if (!has(context, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)) {
+    throw Unavailable("managed memory", "this device has none", "another device or system");
+  }
+  if (context.free_memory_bytes() <= size_bytes) {
+    throw Unavailable("managed memory",
+                      "the device has no " + std::to_string(size_bytes) + " bytes free",
+                      "less memory in use on the device");
+  }
+}
+
+Owned<CUdeviceptr> allocate(const Context& context, std::size_t size_bytes) {
+  require_room(context, size_bytes);
+  const CurrentContext current(context);
+  const Driver& driver = context.driver();
+  CUdeviceptr pointer = 0;
+  driver.call(symbol::mem_alloc_managed)(&pointer, size_bytes,
+                                         static_cast<unsigned>(CU_MEM_ATTACH_GLOBAL));
+  return {context, pointer, driver.raw(symbol::mem_free), symbol::mem_free.name};
+}
+
+}  // namespace
+
+ManagedAllocation::ManagedAllocation(const Context& context, std::size_t size_bytes)
+    : owned_(allocate(context, size_bytes)), size_bytes_(size_bytes) {}
+
+CUmemLocation location_of(int device) noexcept {
+  CUmemLocation found{};
+  found.type = device == CU_DEVICE_CPU ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_DEVICE;
+  found.id = device == CU_DEVICE_CPU ? 0 : device;
+  return found;
+}
+
+void require_concurrent_access(const Context& context) {
+  if (has(context, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS)) return;
+  throw Unavailable("faults, prefetches and advice for managed memory",
+                    "CPU and device can't use it at the same time here",
+                    "Linux without virtual GPUs, and a device from Pascal on");
+}
+
+namespace {
+
+/// In which drivers allocate device memory.
+constexpr std::size_t kBlockBytes = std::size_t{2} << 20U;
+/// What a driver keeps back may be left besides.
+constexpr double kMaxExcess = 1.1;
+
+std::size_t whole_blocks(std::size_t bytes) { return bytes / kBlockBytes * kBlockBytes; }
+
+}  // namespace
+
+FilledDevice::FilledDevice(const Context& context, std::size_t free_bytes) {
+  if (context.free_memory_bytes() < free_bytes) {
+    throw Unavailable("device memory that is left free",
+                      "the device has no " + std::to_string(free_bytes) + " bytes free",
+                      "less memory in use on the device");
+  }
+  {
+    // Managed memory also gets what a driver holds back and doesn't call free: on an H100 a process
+    // had 64 MiB of it. So what is to stay free is held, and all else is filled until nothing fits.
+    const DeviceBuffer held(context, std::max(whole_blocks(free_bytes), kBlockBytes));
+    fill(context);
+  }
+  const std::size_t left = context.free_memory_bytes();
+  const double most = kMaxExcess * static_cast<double>(free_bytes + kBlockBytes);
+  if (static_cast<double>(left) > most) {
+    throw Unavailable(
+        "a device whose memory is in use",
+        std::to_string(left) + " bytes stay free, and not " + std::to_string(free_bytes),
+        "a device that no other program uses");
+  }
+}
+
+void FilledDevice::fill(const Context& context) {
+  std::size_t piece = whole_blocks(context.free_memory_bytes());
+  while (piece > 0) {
+    try {
+      buffers_.emplace_back(context, piece);
+    } catch (const OutOfDeviceMemory&) {
+      // What is free needn't be allocatable at once.
+      piece = whole_blocks(piece / 2);
+    }
+  }
+}
+
 namespace {
 
 constexpr std::size_t kPageBytes = 4096;

@@ -1,14 +1,57 @@
-// The speed of managed memory across the link: moved on demand, prefetched, or accessed in place.
+// The speed of managed memory across the link: moved on demand, prefetched, or accessed in place;
+// and the latency of one fault on it, on either side.
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include "device/buffers.hpp"
 #include "device/kernels.hpp"
-#include "measure/loops/samples.hpp"
-#include "measure/memory/managed_allocation.hpp"
+#include "device/owned.hpp"
+#include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {
+
+/// More has crashed whole machines, and no driver frees it quickly.
+inline constexpr std::size_t kMaxManagedBytes = std::size_t{512} << 20U;
+
+/// Managed memory from cuMemAllocManaged. Movable.
+class ManagedAllocation {
+public:
+  /// Throws   UsageError (none, or more than kMaxManagedBytes); Unavailable if the device has no
+  ///          managed memory, or not enough free memory; DriverError.
+  ManagedAllocation(const Context& context, std::size_t size_bytes);
+
+  CUdeviceptr device() const noexcept { return owned_.handle(); }
+  /// Its address is the same on both sides.
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  std::byte* host() const noexcept { return reinterpret_cast<std::byte*>(owned_.handle()); }
+  std::size_t size_bytes() const noexcept { return size_bytes_; }
+
+private:
+  Owned<CUdeviceptr> owned_;
+  std::size_t size_bytes_;
+};
+
+/// device      its ordinal, or CU_DEVICE_CPU
+CUmemLocation location_of(int device) noexcept;
+
+/// Throws Unavailable unless CPU and device may use managed memory at the same time: without that
+/// there are no faults, prefetches or advice.
+void require_concurrent_access(const Context& context);
+
+/// Device memory that leaves only so much of it free while it lives.
+class FilledDevice {
+public:
+  /// free_bytes   what is left, to 2 MiB
+  /// Throws   Unavailable if the device has less free now, or its memory can't be filled so far.
+  FilledDevice(const Context& context, std::size_t free_bytes);
+
+private:
+  void fill(const Context& context);
+
+  std::vector<DeviceBuffer> buffers_;
+};
 
 enum class ManagedWay {
   demand,  ///< pages move when the other side touches them
@@ -60,5 +103,29 @@ struct ManagedOptions {
 ///           or not so much free), CorruptTransfer, DriverError.
 Measurement measure_managed(const Context& context, const Kernels* kernels,
                             const ManagedOptions& options);
+
+struct PageFaultOptions {
+  std::size_t num_pages = 32;  ///< touched one after the other; 2 MiB apart
+  Stopping stopping;
+};
+
+/// Follows a chain of pointers through managed memory, one page in each 2 MiB: a fault of the
+/// device can't bring a neighbouring page. Yields two metrics, in seconds for one page:
+///
+///   device_fault   a kernel follows the chain, which the CPU has just written: device's clock
+///   host_fault     then the CPU follows it: CPU's clock
+///
+/// The sum that each side has read is verified.
+///
+/// kernels   null: Unavailable
+/// Throws    UsageError (pages: 2 to 256), Unavailable (no managed memory with faults here, or not
+///           enough free), CorruptTransfer, DriverError.
+Measurement measure_page_faults(const Context& context, const Kernels* kernels,
+                                const PageFaultOptions& options);
+
+/// The size of the memory of such a chain.
+constexpr std::size_t page_fault_bytes(std::size_t num_pages) {
+  return num_pages * (std::size_t{2} << 20U);
+}
 
 }  // namespace isthmus::measure

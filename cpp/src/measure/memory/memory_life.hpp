@@ -3,7 +3,7 @@
 
 #include "device/kernels.hpp"
 #include "measure/loops/host_buffer.hpp"
-#include "measure/loops/samples.hpp"
+#include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {
 

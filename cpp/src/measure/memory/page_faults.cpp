@@ -1,4 +1,3 @@
-#include "measure/memory/page_faults.hpp"
 
 #include <cstring>
 
@@ -7,7 +6,7 @@
 #include "device/buffers.hpp"
 #include "measure/loops/failures.hpp"
 #include "measure/loops/sampling.hpp"
-#include "measure/memory/managed_allocation.hpp"
+#include "measure/memory/managed_memory.hpp"
 
 namespace isthmus::measure {
 namespace {

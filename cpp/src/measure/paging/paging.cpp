@@ -11,7 +11,6 @@
 
 #include "measure/loops/failures.hpp"
 #include "measure/loops/sampling.hpp"
-#include "measure/paging/ways.hpp"
 
 namespace isthmus::measure {
 

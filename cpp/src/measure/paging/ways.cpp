@@ -1,4 +1,4 @@
-#include "measure/paging/ways.hpp"
+#include "measure/paging/paging.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "host/memory/pages.hpp"
-#include "measure/memory/managed_allocation.hpp"
+#include "measure/memory/managed_memory.hpp"
 #include "paged/paged_memory.hpp"
 
 namespace isthmus::measure {

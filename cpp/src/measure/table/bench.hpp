@@ -10,7 +10,7 @@
 
 #include <isthmus/window.hpp>
 
-#include "measure/bandwidth/duplex.hpp"
+#include "measure/bandwidth/bandwidth.hpp"
 #include "measure/bandwidth/gpu_flows.hpp"
 #include "measure/latency/latency.hpp"
 #include "measure/latency/small_transfer.hpp"

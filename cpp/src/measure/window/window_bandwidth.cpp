@@ -1,4 +1,4 @@
-#include "measure/window/window_bandwidth.hpp"
+#include "measure/window/window_loops.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 
 #include "host/cpu/cpu_list.hpp"
 #include "measure/loops/sampling.hpp"
-#include "measure/memory/host_regions.hpp"
+#include "measure/window/window_buffers.hpp"
 
 namespace isthmus::measure {
 namespace {

@@ -1,4 +1,4 @@
-#include "measure/window/window_copies.hpp"
+#include "measure/window/window_loops.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -7,7 +7,7 @@
 
 #include "host/cpu/copy_instructions.hpp"
 #include "measure/loops/sampling.hpp"
-#include "measure/memory/host_regions.hpp"
+#include "measure/window/window_buffers.hpp"
 
 namespace isthmus::measure {
 namespace {

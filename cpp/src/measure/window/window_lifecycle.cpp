@@ -1,4 +1,4 @@
-#include "measure/window/window_lifecycle.hpp"
+#include "measure/window/window_loops.hpp"
 
 #include <cstdint>
 #include <utility>

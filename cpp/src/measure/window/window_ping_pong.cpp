@@ -1,4 +1,4 @@
-#include "measure/window/window_ping_pong.hpp"
+#include "measure/window/window_loops.hpp"
 
 #include <algorithm>
 #include <cstring>
