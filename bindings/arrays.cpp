@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "bindings/arrays/own_array.hpp"
+#include "bindings/arrays/array.hpp"
 #include "bindings/arrays/pair.hpp"
 #include "bindings/arrays/protocols.hpp"
 #include "bindings/arrays/reader.hpp"

@@ -3,8 +3,8 @@
 #include <string_view>
 #include <typeinfo>
 
+#include "bindings/arrays/array.hpp"
 #include "bindings/arrays/numpy_layout.hpp"
-#include "bindings/arrays/own_array.hpp"
 #include "bindings/arrays/protocols.hpp"
 
 namespace nb = nanobind;

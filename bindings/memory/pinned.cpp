@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "bindings/arrays/dlpack_structs.hpp"
-#include "bindings/arrays/numpy_making.hpp"
+#include "bindings/arrays/numpy_layout.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/text.hpp"

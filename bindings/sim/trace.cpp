@@ -17,7 +17,6 @@
 
 #include "bindings/bindings.hpp"
 #include "bindings/gil.hpp"
-#include "bindings/sim/trace_blocks.hpp"
 #include "bindings/sim/trace_source.hpp"
 #include "bindings/text.hpp"
 #include "bindings/words.hpp"

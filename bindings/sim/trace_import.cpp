@@ -1,17 +1,22 @@
-// The import of Accel-Sim traces: text in, blocks out.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/vector.h>
-
+// What traces are made of: the list of workloads (their traces: TraceSource.of_workload()), and
+// Accel-Sim's text, imported as blocks.
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 
 #include "bindings/bindings.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/text.hpp"
 #include "bindings/transfer/host_bytes.hpp"
 #include "trace/accelsim_kernel.hpp"
+#include "workloads/registry.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -86,4 +91,46 @@ void bind_trace_import(nb::module_& m) {
       .def_prop_ro("tracer_version",
                    [](const AccelSimKernel& k) { return k.header().tracer_version; })
       .def_prop_ro("counts", &AccelSimKernel::counts, nb::rv_policy::reference_internal);
+}
+
+namespace nb = nanobind;
+using isthmus::workloads::NamedWorkload;
+using isthmus::workloads::Size;
+using namespace nb::literals;
+
+namespace {
+
+void bind_size(nb::module_& m) {
+  nb::class_<Size>(m, "WorkloadSize", "A size of a workload's input that can be chosen.")
+      .def_ro("name", &Size::name)
+      .def_ro("meaning", &Size::meaning)
+      .def_ro("usual", &Size::usual, "The value if none is chosen.")
+      .def_ro("in_bytes", &Size::in_bytes, "True for a size in bytes; else it is a count.")
+      .def_ro("least", &Size::least)
+      .def_ro("most", &Size::most)
+      .def_prop_ro("allowed", &isthmus::workloads::allowed_text,
+                   "The values that it can have, in words.");
+}
+
+}  // namespace
+
+void bind_workloads(nb::module_& m) {
+  bind_size(m);
+  nb::class_<NamedWorkload>(m, "WorkloadInfo", "A program that the simulator can run.")
+      .def_ro("name", &NamedWorkload::name)
+      .def_ro("description", &NamedWorkload::description)
+      .def_ro("synthetic", &NamedWorkload::synthetic,
+              "Which input is invented that the original reads from a file; \"\" if none.")
+      .def_ro("in_paper", &NamedWorkload::in_paper,
+              "True for the ten programs of Zhang 2019: it names seven; three are a guess.")
+      .def_ro("sizes", &NamedWorkload::sizes);
+  m.def(
+      "workloads",
+      [] {
+        const auto rows = isthmus::workloads::workloads();
+        return std::vector<NamedWorkload>(rows.begin(), rows.end());
+      },
+      "All workloads, those of Zhang 2019 first.");
+  m.def("check_workload", &isthmus::workloads::check_workload, "name"_a, "sizes"_a,
+        "UsageError for an unknown name, or a size that isn't allowed; generates nothing.");
 }

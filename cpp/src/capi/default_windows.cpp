@@ -3,7 +3,6 @@
 #include <mutex>
 #include <optional>
 
-#include "capi/per_process.hpp"
 #include "driver/driver.hpp"
 
 namespace isthmus::capi {

@@ -1,5 +1,8 @@
-// What gdr_t and gdr_mh_t refer to.
+// What gdr_t and gdr_mh_t refer to, and the messages of libgdrapi, controlled by
+// GDRCOPY_ENABLE_LOGGING and GDRCOPY_LOG_LEVEL.
 #pragma once
+
+#include <gdrapi.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -9,16 +12,25 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
-
-#include <gdrapi.h>
 
 #include <isthmus/window.hpp>
 
 #include "driver/forks.hpp"
 #include "window/copies/streaming_copy.hpp"
+
+namespace isthmus::capi {
+
+/// By severity, with GDRCopy's numbers.
+enum class GdrMessage { debug = 1, info = 2, warning = 3, error = 4 };
+
+/// Writes one line to stderr if the user wants messages of that level. Never throws.
+void gdr_log(GdrMessage level, std::string_view text) noexcept;
+
+}  // namespace isthmus::capi
 
 /// A handle from gdr_open(). Programs see only its address; GDRCopy's tests read the descriptor.
 struct gdr {            // NOLINT(readability-identifier-naming): GDRCopy's name for it

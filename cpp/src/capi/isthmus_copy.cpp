@@ -10,9 +10,7 @@
 #include <isthmus/transfer.hpp>
 
 #include "capi/default_windows.hpp"
-#include "capi/error_report.hpp"
-#include "capi/option_struct.hpp"
-#include "capi/per_process.hpp"
+#include "capi/isthmus_calls.hpp"
 
 struct isthmus_future {  // NOLINT(readability-identifier-naming): C's name for it
   isthmus::CopyFuture future;

@@ -6,10 +6,8 @@
 #include <isthmus/isthmus.h>
 #include <isthmus/errors.hpp>
 
-#include "capi/bounded_text.hpp"
 #include "capi/default_windows.hpp"
-#include "capi/error_report.hpp"
-#include "capi/per_process.hpp"
+#include "capi/isthmus_calls.hpp"
 #include "driver/driver.hpp"
 
 namespace isthmus::capi {

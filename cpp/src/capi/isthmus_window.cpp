@@ -8,8 +8,7 @@
 #include <isthmus/window.hpp>
 
 #include "capi/default_windows.hpp"
-#include "capi/error_report.hpp"
-#include "capi/option_struct.hpp"
+#include "capi/isthmus_calls.hpp"
 
 struct isthmus_window {  // NOLINT(readability-identifier-naming): C's name for it
   isthmus::Window window;

@@ -5,29 +5,20 @@
 
 #include <isthmus/errors.hpp>
 
-#include "workloads/evaluation/aes.hpp"
 #include "workloads/evaluation/bfs.hpp"
-#include "workloads/evaluation/cp.hpp"
+#include "workloads/evaluation/ciphers.hpp"
 #include "workloads/evaluation/lib.hpp"
-#include "workloads/evaluation/lps.hpp"
 #include "workloads/evaluation/mum.hpp"
 #include "workloads/evaluation/nn.hpp"
 #include "workloads/evaluation/nqu.hpp"
+#include "workloads/evaluation/physics.hpp"
 #include "workloads/evaluation/ray.hpp"
-#include "workloads/evaluation/sto.hpp"
-#include "workloads/evaluation/wp.hpp"
-#include "workloads/modern/embedding.hpp"
-#include "workloads/modern/frontier.hpp"
-#include "workloads/modern/gemm.hpp"
-#include "workloads/modern/hash_join.hpp"
-#include "workloads/modern/kv_attention.hpp"
-#include "workloads/modern/kv_decode.hpp"
-#include "workloads/modern/moe.hpp"
-#include "workloads/modern/pagerank.hpp"
-#include "workloads/modern/spmv.hpp"
+#include "workloads/modern/kv.hpp"
+#include "workloads/modern/lookups.hpp"
+#include "workloads/modern/power_law_graphs.hpp"
+#include "workloads/modern/products.hpp"
 #include "workloads/recording/recorder.hpp"
-#include "workloads/rodinia/bfs_rodinia.hpp"
-#include "workloads/rodinia/nn_rodinia.hpp"
+#include "workloads/rodinia/rodinia.hpp"
 
 namespace isthmus::workloads {
 namespace {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "trace/trace.hpp"
-#include "workloads/sizes.hpp"
 #include "workloads/workload.hpp"
 
 namespace isthmus::workloads {

@@ -1,16 +1,100 @@
-// A program that really computes: memory, launches, kernels.
+// A program that really computes: memory, launches, kernels. Each has a struct of the sizes of its
+// input, whose initial values are those that it has if none are chosen, and a table kSizes that
+// says what each may be. Numbers in comments of workloads are of the usual sizes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "trace/trace.hpp"
-#include "workloads/kernel_call.hpp"
 #include "workloads/recording/heap.hpp"
 #include "workloads/recording/warp.hpp"
 
 namespace isthmus::workloads {
+
+/// What a size is, and the values that it can have: multiples of `multiple` from `least` to `most`,
+/// or powers of two.
+struct Size {
+  std::string_view name;     ///< "nodes"
+  std::string_view meaning;  ///< in a few words
+  std::uint32_t least = 1;
+  std::uint32_t most = 0;
+  std::uint32_t multiple = 1;
+  bool power_of_two = false;
+  bool in_bytes = false;    ///< not a count
+  std::uint32_t usual = 0;  ///< the value if none is chosen
+};
+
+/// A member of a workload's struct of sizes.
+template <class Sizes>
+struct SizeOf {
+  Size size;  ///< `usual` is left to the struct
+  std::uint32_t Sizes::* member;
+};
+
+/// Chosen sizes by name.
+using GivenSizes = std::map<std::string, std::uint64_t, std::less<>>;
+
+/// Whether a size can have the value.
+bool is_allowed(const Size& size, std::uint64_t value);
+
+/// The allowed values in words: "256 to 16777216, multiples of 256".
+std::string allowed_text(const Size& size);
+
+/// The values of all sizes, in their order.
+///
+/// workload    its name, for messages
+/// Throws      UsageError for a name that isn't among the sizes, or a value that isn't allowed; the
+///             message says what is, and the nearest value
+std::vector<std::uint32_t> size_values(std::string_view workload, std::span<const Size> sizes,
+                                       const GivenSizes& given);
+
+/// "nodes=131072, edges=8": the values that aren't usual; "" if all are.
+std::string changed_text(std::span<const Size> sizes, std::span<const std::uint32_t> values);
+
+/// Values that the kernel reads through a pointer in its arguments: the GPU needs a copy of them,
+/// and the pointer to it.
+struct KernelConstant {
+  std::size_t argument_offset = 0;  ///< of the pointer, in the arguments' bytes
+  const void* values = nullptr;
+  std::size_t size_bytes = 0;
+};
+
+/// The kernel is a function template over a CTA and its arguments, a struct; kernels/workload.cuh
+/// finds the arrays in it by their addresses.
+struct KernelCall {
+  std::string_view kernel;  ///< "bfs_level"; empty: the workload has no kernels for GPUs
+  std::vector<std::byte> arguments;
+  std::vector<KernelConstant> constants;
+};
+
+template <class Arguments>
+KernelCall kernel_call(std::string_view kernel, const Arguments& arguments) {
+  static_assert(std::is_trivially_copyable_v<Arguments>);
+  KernelCall call{kernel, std::vector<std::byte>(sizeof arguments), {}};
+  std::memcpy(call.arguments.data(), &arguments, sizeof arguments);
+  return call;
+}
+
+/// Adds the values of a pointer.
+///
+/// pointer       a member of `arguments`
+/// num_values    behind it
+template <class Arguments, class T>
+void add_constant(KernelCall& call, const Arguments& arguments, const T* const& pointer,
+                  std::size_t num_values) {
+  const auto offset =
+      reinterpret_cast<const std::byte*>(&pointer) - reinterpret_cast<const std::byte*>(&arguments);
+  call.constants.push_back({static_cast<std::size_t>(offset), pointer, num_values * sizeof(T)});
+}
 
 /// How values that a GPU has computed may differ from the host's.
 enum class Values {

@@ -1,4 +1,4 @@
-#include "workloads/evaluation/aes.hpp"
+#include "workloads/evaluation/ciphers.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "workloads/modern/frontier.hpp"
+#include "workloads/modern/power_law_graphs.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "workloads/modern/gemm.hpp"
+#include "workloads/modern/products.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "workloads/modern/hash_join.hpp"
+#include "workloads/modern/lookups.hpp"
 
 #include <gtest/gtest.h>
 

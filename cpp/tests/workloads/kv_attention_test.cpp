@@ -1,4 +1,4 @@
-#include "workloads/modern/kv_attention.hpp"
+#include "workloads/modern/kv.hpp"
 
 #include <gtest/gtest.h>
 

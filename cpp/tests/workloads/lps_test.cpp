@@ -1,4 +1,4 @@
-#include "workloads/evaluation/lps.hpp"
+#include "workloads/evaluation/physics.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "workloads/modern/moe.hpp"
+#include "workloads/modern/products.hpp"
 
 #include <gtest/gtest.h>
 

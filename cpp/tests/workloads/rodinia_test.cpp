@@ -6,8 +6,7 @@
 
 #include "recording.hpp"
 #include "workloads/evaluation/bfs.hpp"
-#include "workloads/rodinia/bfs_rodinia.hpp"
-#include "workloads/rodinia/nn_rodinia.hpp"
+#include "workloads/rodinia/rodinia.hpp"
 
 namespace isthmus::workloads {
 namespace {

@@ -1,4 +1,3 @@
-#include "workloads/modern/spmv.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +6,7 @@
 #include <vector>
 
 #include "recording.hpp"
-#include "workloads/modern/power_law_graph.hpp"
+#include "workloads/modern/power_law_graphs.hpp"
 
 namespace isthmus::workloads {
 namespace {

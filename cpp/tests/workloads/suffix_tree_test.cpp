@@ -1,4 +1,4 @@
-#include "workloads/evaluation/suffix_tree.hpp"
+#include "workloads/evaluation/mum.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,11 +10,10 @@
 
 #include "recording.hpp"
 #include "workloads/evaluation/bfs.hpp"
-#include "workloads/evaluation/cp.hpp"
-#include "workloads/evaluation/lps.hpp"
 #include "workloads/evaluation/mum.hpp"
 #include "workloads/evaluation/nn.hpp"
 #include "workloads/evaluation/nqu.hpp"
+#include "workloads/evaluation/physics.hpp"
 
 namespace isthmus::workloads {
 namespace {

@@ -1,4 +1,4 @@
-#include "workloads/evaluation/wp.hpp"
+#include "workloads/evaluation/physics.hpp"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "api/cuda_api.hpp"
-#include "api/refusal.hpp"
 
 namespace isthmus::emulator {
 

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "api/call.hpp"
-#include "api/superseded.hpp"
+#include "api/cuda_api.hpp"
 #include "machine/machine.hpp"
 
 namespace isthmus::emulator {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "api/call.hpp"
-#include "api/superseded.hpp"
+#include "api/cuda_api.hpp"
 #include "machine/machine.hpp"
 
 namespace isthmus::emulator {

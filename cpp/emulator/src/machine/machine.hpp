@@ -1,28 +1,38 @@
-// Opaque handles that are never reused, so that a destroyed one is always detected.
-// The state of the emulated machine. One for each process, never destroyed: its threads outlive
-// main().
+// The state of the emulated machine, its kernels by name, and opaque handles that are never reused.
+// One for each process, never destroyed: its threads outlive main().
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <unordered_map>
 
 #include "api/context.hpp"
-#include "api/refusal.hpp"
-#include "kernels/kernels.hpp"
+#include "api/cuda_api.hpp"
 #include "machine/link.hpp"
 #include "machine/profiles.hpp"
-#include "memory/address_map.hpp"
-#include "memory/arrays.hpp"
 #include "memory/memory_object.hpp"
 #include "memory/virtual_memory.hpp"
 #include "streams/scheduler.hpp"
 #include "streams/stream_capture.hpp"
 
 namespace isthmus::emulator {
+
+struct HostKernel {
+  std::string_view stem;  ///< its file, kernels/<stem>.cu
+  std::string_view name;
+  /// Reads the launch's parameters now; the returned function runs the kernel later.
+  std::function<void()> (*bind)(void** parameters);
+  std::size_t num_parameters;
+};
+
+/// Sorted by file name.
+std::span<const HostKernel> host_kernels();
 
 /// A new handle value, above those that CUDA reserves (CU_STREAM_LEGACY is 1).
 inline std::uintptr_t next_handle() {

@@ -1,7 +1,7 @@
 // cuArrayCreate, cuArray3DCreate, cuArrayDestroy, cuMemAllocPitch: memory with a shape.
 //
 // Source: CUDA Driver API 13.0, "Memory Management".
-#include "memory/arrays.hpp"
+#include "memory/virtual_memory.hpp"
 
 #include <limits>
 

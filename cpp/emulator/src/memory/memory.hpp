@@ -6,7 +6,7 @@
 
 #include "api/context.hpp"
 #include "machine/profiles.hpp"
-#include "memory/address_map.hpp"
+#include "memory/memory_object.hpp"
 
 namespace isthmus::emulator {
 

@@ -1,5 +1,5 @@
-// What a handle of cuMemCreate points to.
-// cuMemCreate, cuMemMap and related functions: memory and addresses with separate lifetimes.
+// Device memory without an address of its own: CUDA arrays, which have a shape, and cuMemCreate,
+// cuMemMap and related functions, where memory and addresses have separate lifetimes.
 #pragma once
 
 #include <array>
@@ -8,9 +8,25 @@
 #include <map>
 #include <memory>
 
+#include "api/context.hpp"
 #include "memory/memory_object.hpp"
 
 namespace isthmus::emulator {
+
+/// An array. It lives until it is destroyed or its context is released. Its rows are contiguous.
+struct Array {
+  Context* context = nullptr;
+  MemoryObjectPtr object;
+  std::size_t element_bytes = 1;
+  std::size_t row_bytes = 0;
+  std::size_t num_rows = 1;  ///< in one slice
+  std::size_t num_slices = 1;
+
+  std::size_t size_bytes() const { return row_bytes * num_rows * num_slices; }
+};
+
+/// Bytes of all live arrays.
+std::size_t array_bytes(Lock& lock);
 
 /// The structure whose address is the handle, as far as driver 580's is known: the number of the
 /// memory object lies at [0x60]->[0x38] and at [0xe8]->[0x58]. Behind another pointer lies another

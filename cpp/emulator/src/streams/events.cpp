@@ -4,7 +4,7 @@
 
 #include "api/call.hpp"
 #include "api/context.hpp"
-#include "api/superseded.hpp"
+#include "api/cuda_api.hpp"
 #include "machine/machine.hpp"
 #include "memory/memory.hpp"
 

@@ -1,16 +1,54 @@
-// How callers wait for operations: they do the work themselves, spin, or sleep.
-// Operations that wait for a value in memory: they are polled, since there is no notification.
+// How callers wait for operations (they do the work themselves, spin, or sleep), operations that
+// wait for a value in memory (polled: there is no notification), and the engines' threads.
 #include "streams/scheduler.hpp"
 
+#include <pthread.h>
+#include <sys/prctl.h>
+
 #include <algorithm>
+#include <csignal>
+#include <functional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
-#include "api/refusal.hpp"
+#include "api/cuda_api.hpp"
 #include "machine/machine.hpp"
-#include "streams/engine_thread.hpp"
 
 namespace isthmus::emulator {
+
+/// Starts a thread that lives as long as the process.
+///
+/// It blocks all signals (Ctrl-C belongs to the program's own threads), and its sleeps end on time.
+///
+/// name        at most 15 characters
+/// Returns     false if the system refuses a thread
+[[nodiscard]] bool start_engine_thread(const char* name, std::function<void()> life);
+
+namespace {
+
+constexpr unsigned long kTimerSlackNs = 1;  // the default of 50 us would blur every deadline
+
+}  // namespace
+
+bool start_engine_thread(const char* name, std::function<void()> life) {
+  sigset_t every_signal;
+  sigset_t callers_signals;
+  sigfillset(&every_signal);
+  pthread_sigmask(SIG_SETMASK, &every_signal, &callers_signals);
+  bool started = true;
+  try {
+    std::thread([name, life = std::move(life)] {
+      prctl(PR_SET_TIMERSLACK, kTimerSlackNs);
+      pthread_setname_np(pthread_self(), name);
+      life();
+    }).detach();
+  } catch (const std::exception&) {  // of the system, or no memory
+    started = false;
+  }
+  pthread_sigmask(SIG_SETMASK, &callers_signals, nullptr);
+  return started;
+}
 
 /// The main loop of a lane's thread.
 class LaneThread {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "workloads/evaluation/lib_kernel.hpp"
-#include "workloads/sizes.hpp"
 #include "workloads/workload.hpp"
 
 namespace isthmus::workloads {

@@ -1,15 +1,35 @@
-// Finds DNA reads in a reference, like MUMmerGPU.
+// Finds DNA reads in the suffix tree of a reference, like MUMmerGPU.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "workloads/evaluation/mum_kernel.hpp"
-#include "workloads/evaluation/suffix_tree.hpp"
-#include "workloads/sizes.hpp"
 #include "workloads/workload.hpp"
 
 namespace isthmus::workloads {
+
+/// Nodes are numbered breadth first: 0 is no node, 1 the root.
+struct SuffixTree {
+  static constexpr std::uint32_t kNone = 0;
+  static constexpr std::uint32_t kRoot = 1;
+
+  struct Node {
+    std::uint32_t begin;  ///< in the text: the edge to this node
+    std::uint32_t end;
+    std::uint32_t suffix_link;  ///< kNone for the root and for leaves
+    std::uint32_t parent;
+    std::uint32_t children[4];  ///< by first letter; kNone: no child
+  };
+  std::vector<Node> nodes;
+};
+
+/// Builds the tree in linear time. Suffixes that occur elsewhere in the text have no leaf.
+///
+/// text        letters 0 to 3
+/// Source      Ukkonen: On-line construction of suffix trees, Algorithmica 14, 1995
+SuffixTree make_suffix_tree(std::span<const std::uint8_t> text);
 
 struct MumSizes {
   std::uint32_t letters = 140'000;  ///< of the reference; as in ISPASS'09

@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "workloads/evaluation/nn_kernel.hpp"
-#include "workloads/sizes.hpp"
 #include "workloads/workload.hpp"
 
 namespace isthmus::workloads {

@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "workloads/evaluation/nqu_kernel.hpp"
-#include "workloads/sizes.hpp"
 #include "workloads/workload.hpp"
 
 namespace isthmus::workloads {

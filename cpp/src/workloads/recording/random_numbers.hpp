@@ -1,7 +1,11 @@
-// Random numbers that are equal with every compiler, unlike the standard's distributions.
+// Random numbers, and numbers in random order, that are equal with every compiler, unlike the
+// standard's distributions.
 #pragma once
 
 #include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 namespace isthmus::workloads {
 
@@ -28,5 +32,16 @@ public:
 private:
   std::uint64_t state_;
 };
+
+/// Returns first, first + 1, ... in random order, by Fisher and Yates's shuffle.
+inline std::vector<std::uint32_t> random_permutation(std::uint32_t first,
+                                                     std::uint32_t num_elements,
+                                                     RandomNumbers& random) {
+  std::vector<std::uint32_t> result(num_elements);
+  std::iota(result.begin(), result.end(), first);
+  for (std::uint32_t left = num_elements; left > 1; --left)
+    std::swap(result[left - 1], result[random.below(left)]);
+  return result;
+}
 
 }  // namespace isthmus::workloads

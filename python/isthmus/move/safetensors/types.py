@@ -62,7 +62,7 @@ UNEXPORTED_TORCH_TYPES: Final = {
     if name.startswith(("float8", "float4"))
 }
 
-# The types of items that isthmus.move.arrays reads (bindings/arrays/item.cpp), in the format's
+# The types of items that isthmus.move.arrays reads (bindings/arrays/array.cpp), in the format's
 # spelling.
 TYPES_OF_ITEMS: Final = {
     **{name: dtype for dtype, name in TORCH_NAMES.items() if dtype != "F4"},
