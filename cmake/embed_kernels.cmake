@@ -15,7 +15,6 @@ endfunction()
 literals(${FOLDER} "" "*.cu" kernels)
 literals(${FOLDER} "" "*.cuh" headers)
 literals(${PUBLIC} "isthmus/" "*.cuh" public_headers)
-literals(${PUBLIC}/pages "isthmus/pages/" "*.hpp" page_headers)
 literals(${WORKLOADS}/evaluation "workloads/evaluation/" "*_kernel.hpp" workloads)
 # What these include, and thread.hpp.
 foreach(name array kernel_math thread)
@@ -37,7 +36,7 @@ constexpr std::array kSources{
 ${kernels}};
 
 constexpr std::array kHeaders{
-${headers}${public_headers}${page_headers}${workloads}};
+${headers}${public_headers}${workloads}};
 
 }  // namespace
 

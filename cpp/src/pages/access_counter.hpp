@@ -1,7 +1,7 @@
 // Counts the GPU's accesses to memory that stays on the host.
 #pragma once
 
-#include <isthmus/pages/host_device.hpp>
+#include <cstdint>
 
 namespace isthmus::pages {
 
@@ -13,17 +13,17 @@ inline constexpr std::uint32_t kUnitsPerCounter = 32;
 /// each touched unit in the high half.
 class AccessCounter {
 public:
-  ISTHMUS_HOST_DEVICE explicit AccessCounter(std::uint64_t* word) : word_(word) {}
+  explicit AccessCounter(std::uint64_t* word) : word_(word) {}
 
   /// Counts an access to a unit; returns the number so far.
-  ISTHMUS_HOST_DEVICE std::uint32_t count(std::uint32_t unit) {
+  std::uint32_t count(std::uint32_t unit) {
     *word_ += 1;
     *word_ |= std::uint64_t{1} << (kUnitsPerCounter + unit);
     return static_cast<std::uint32_t>(*word_);
   }
 
   /// Resets the counter; returns the touched units, as bits.
-  ISTHMUS_HOST_DEVICE std::uint64_t reset() {
+  std::uint64_t reset() {
     const std::uint64_t touched = *word_ >> kUnitsPerCounter;
     *word_ = 0;
     return touched;

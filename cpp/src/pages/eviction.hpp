@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include <isthmus/pages/prefetch_tree.hpp>
 #include "pages/page_table.hpp"
+#include "pages/prefetch_tree.hpp"
 
 namespace isthmus::pages {
 
@@ -35,7 +35,7 @@ struct EvictionPolicy {
   /// tree, block_64k: what is evicted at once. The driver's big pages.
   std::uint32_t block_bytes = 64U << 10U;
   /// tree: a subtree is evicted if less than this share of it remains. Source:
-  /// cpp/include/isthmus/pages/prefetch_tree.hpp, largest_sparse_subtree.
+  /// cpp/src/pages/prefetch_tree.hpp, largest_sparse_subtree.
   std::uint32_t tree_threshold_percent = 50;
 };
 

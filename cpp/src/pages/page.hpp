@@ -1,9 +1,9 @@
 // The state of a page, and its layout in memory.
 #pragma once
 
-#include <isthmus/pages/policy.hpp>
-#include <isthmus/pages/span.hpp>
-#include <isthmus/pages/unit_bitmap.hpp>
+#include "pages/policy.hpp"
+#include "pages/span.hpp"
+#include "pages/unit_bitmap.hpp"
 
 namespace isthmus::pages {
 
@@ -48,7 +48,7 @@ struct Geometry {
   std::uint32_t num_words = 0;
 };
 
-ISTHMUS_HOST_DEVICE inline State state_of(const Page& page, const Geometry& geometry) {
+inline State state_of(const Page& page, const Geometry& geometry) {
   if (page.valid_bytes == 0) return State::cpu;
   return page.valid_bytes == geometry.policy.page_bytes ? State::gpu : State::partial;
 }

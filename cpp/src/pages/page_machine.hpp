@@ -1,23 +1,58 @@
-// The state machine of one page: what a request migrates, and what an arrival makes valid. The same
-// code runs in the simulator and on a GPU.
+// The state machine of one page: what a request migrates, and what an arrival makes valid.
 #pragma once
-
-#include <isthmus/pages/adaptive_unit.hpp>
-#include <isthmus/pages/prefetch_tree.hpp>
-#include <isthmus/pages/range_list.hpp>
-#include <isthmus/pages/requested_span.hpp>
 
 #include "pages/access_counter.hpp"
 #include "pages/page.hpp"
-#include "pages/single_range.hpp"
+#include "pages/policy.hpp"
+#include "pages/prefetch_tree.hpp"
+#include "pages/range_list.hpp"
+#include "pages/span.hpp"
 
 namespace isthmus::pages {
+
+/// What a policy requests when the GPU accesses `lines` of a page: those, their units, or the page.
+inline Span asked_for(const MigrationPolicy& policy, Span lines) {
+  if (policy.kind == PolicyKind::whole_page) return {0, policy.page_bytes};
+  const bool may_be_lines =
+      policy.kind == PolicyKind::single_range || policy.kind == PolicyKind::ranges;
+  if (may_be_lines && policy.request == RequestedLength::line) return lines;
+  return aligned(lines, policy.unit_bytes);
+}
+
+/// `asked` and the prefetch_bytes behind it, up to the end of the page.
+inline Span with_following(const MigrationPolicy& policy, Span asked) {
+  const std::uint32_t room_bytes = policy.page_bytes - asked.end_bytes();
+  const std::uint32_t more_bytes =
+      policy.prefetch_bytes < room_bytes ? policy.prefetch_bytes : room_bytes;
+  return {asked.offset_bytes, asked.length_bytes + more_bytes};
+}
+
+/// The block around `asked` that migrates: a unit that doubles next to what is there, and halves
+/// elsewhere.
+///
+/// units           those resident or requested: a UnitBitmap, or what tests like one
+/// granule_shift   log2 of the bytes of one bit
+/// num_granules    in a page
+/// doublings       of the unit so far; changed
+template <class Units, class Count>
+Span adapted(const MigrationPolicy& policy, const Units& units, std::uint32_t granule_shift,
+             std::uint32_t num_granules, Count& doublings, Span asked) {
+  const std::uint32_t first = asked.offset_bytes >> granule_shift;
+  const std::uint32_t end = asked.end_bytes() >> granule_shift;
+  const bool beside =
+      (first > 0 && units.test(first - 1)) || (end < num_granules && units.test(end));
+  if (beside && (policy.unit_bytes << doublings) < policy.max_unit_bytes)
+    doublings += 1;
+  else if (!beside && doublings > 0)
+    doublings -= 1;
+  return aligned(asked, policy.unit_bytes << doublings);
+}
 
 /// A page with its words. Its functions call `start` with each Span that starts to migrate.
 class PageMachine {
 public:
   /// words       geometry.num_words of them; zero_copy needs none
-  ISTHMUS_HOST_DEVICE PageMachine(const Geometry& geometry, Page& page, std::uint64_t* words)
+  PageMachine(const Geometry& geometry, Page& page, std::uint64_t* words)
       : geometry_(geometry),
         policy_(geometry.policy),
         page_(page),
@@ -27,7 +62,7 @@ public:
 
   /// A request of the GPU for `bytes` of the page that aren't all valid.
   template <class Start>
-  ISTHMUS_HOST_DEVICE Outcome miss(Span bytes, bool is_write, Start start) {
+  Outcome miss(Span bytes, bool is_write, Start start) {
     if (policy_.kind == PolicyKind::zero_copy) return Outcome::remote;
     const Span lines = aligned(bytes, granule_bytes());
     if (policy_.kind == PolicyKind::access_counter) return counted(lines, start);
@@ -38,7 +73,7 @@ public:
   }
 
   /// A transfer has arrived. Returns false if nothing became valid.
-  ISTHMUS_HOST_DEVICE bool arrived(Span transfer) {
+  bool arrived(Span transfer) {
     if (!can_join(transfer)) {
       forget(transfer);
       return false;
@@ -48,7 +83,7 @@ public:
   }
 
   /// Evicts `part`. Returns how many of its bytes were valid.
-  ISTHMUS_HOST_DEVICE std::uint32_t evict(Span part) {
+  std::uint32_t evict(Span part) {
     const std::uint32_t bytes = bytes_of(valid_.clear(first_of(part), end_of(part)));
     page_.valid_bytes -= bytes;
     page_.planned_bytes -= bytes_of(planned_.clear(first_of(part), end_of(part)));
@@ -56,13 +91,13 @@ public:
   }
 
   /// Restores the bits of a page that was entirely on the GPU and had none.
-  ISTHMUS_HOST_DEVICE void restore() {
+  void restore() {
     planned_.set(0, geometry_.num_granules);
     valid_.set(0, geometry_.num_granules);
   }
 
 private:
-  ISTHMUS_HOST_DEVICE bool make_valid(Span span) {
+  bool make_valid(Span span) {
     page_.planned_bytes += bytes_of(planned_.set(first_of(span), end_of(span)));
     const std::uint32_t bytes = bytes_of(valid_.set(first_of(span), end_of(span)));
     page_.valid_bytes += bytes;
@@ -72,7 +107,7 @@ private:
   // --- what moves ------------------------------------------------------------------------------
 
   template <class Start>
-  ISTHMUS_HOST_DEVICE Outcome migrated(Span asked, Start start) {
+  Outcome migrated(Span asked, Start start) {
     switch (policy_.kind) {
       case PolicyKind::single_range:
         take(grown_range(asked), asked, start);
@@ -98,7 +133,7 @@ private:
 
   /// A write of whole lines: they need no fetch. A gap between them and a range does.
   template <class Start>
-  ISTHMUS_HOST_DEVICE Outcome written(Span lines, Start start) {
+  Outcome written(Span lines, Start start) {
     Growth growth{lines, {}, false};
     if (policy_.kind == PolicyKind::single_range) growth.grown = range().add(lines);
     if (policy_.kind == PolicyKind::ranges) growth = ranges().add(lines);
@@ -110,7 +145,7 @@ private:
   }
 
   template <class Start>
-  ISTHMUS_HOST_DEVICE Outcome taken(const Growth& growth, Span asked, Start start) {
+  Outcome taken(const Growth& growth, Span asked, Start start) {
     if (growth.refused) return Outcome::remote;
     take(growth.grown, asked, start);
     take(growth.filled, asked, start);
@@ -120,7 +155,7 @@ private:
   /// Starts what part of `region` isn't in flight yet. Requests that don't merge start again
   /// everything that hasn't arrived.
   template <class Start>
-  ISTHMUS_HOST_DEVICE void take(Span region, Span asked, Start start) {
+  void take(Span region, Span asked, Start start) {
     const bool anew = keeps_valid_range();
     const auto missing = [&](std::uint32_t index) {
       const std::uint64_t absent = ~valid_.word(index);
@@ -139,7 +174,7 @@ private:
 
   /// Requests units one after the other, as if each had faulted.
   template <class Start>
-  ISTHMUS_HOST_DEVICE void take_subtrees(Span asked, Start start) {
+  void take_subtrees(Span asked, Start start) {
     const std::uint32_t leaf_bytes =
         policy_.kind == PolicyKind::tree ? policy_.grow_bytes : policy_.unit_bytes;
     const Span leaves = aligned(asked, leaf_bytes);
@@ -161,7 +196,7 @@ private:
   /// Served remotely; the last access before the threshold makes the counter's touched units
   /// migrate.
   template <class Start>
-  ISTHMUS_HOST_DEVICE Outcome counted(Span lines, Start start) {
+  Outcome counted(Span lines, Start start) {
     if (all(planned_, lines)) return Outcome::wait;
     const std::uint32_t which = lines.offset_bytes / policy_.counter_bytes;
     const std::uint32_t base_bytes = which * policy_.counter_bytes;
@@ -181,28 +216,26 @@ private:
 
   // --- how much of the page --------------------------------------------------------------------
 
-  ISTHMUS_HOST_DEVICE Span grown_range(Span asked) {
+  Span grown_range(Span asked) {
     return keeps_valid_range() ? range().grown(asked) : range().add(asked);
   }
 
   /// Blocks double while requests are next to resident bytes, and halve otherwise.
-  ISTHMUS_HOST_DEVICE Span adapted(Span asked) {
+  Span adapted(Span asked) {
     return pages::adapted(policy_, planned_, geometry_.granule_shift, geometry_.num_granules,
                           page_.doublings, asked);
   }
 
   // --- the one range that holds only what has arrived --------------------------------------------
 
-  ISTHMUS_HOST_DEVICE bool keeps_valid_range() const {
+  bool keeps_valid_range() const {
     return policy_.kind == PolicyKind::single_range && policy_.single_gap == SingleGap::valid;
   }
 
-  ISTHMUS_HOST_DEVICE bool can_join(Span span) const {
-    return !keeps_valid_range() || range().joins(span);
-  }
+  bool can_join(Span span) const { return !keeps_valid_range() || range().joins(span); }
 
   /// A request that can't be recorded is treated as never made.
-  ISTHMUS_HOST_DEVICE void forget(Span transfer) {
+  void forget(Span transfer) {
     for_each_run(
         first_of(transfer), end_of(transfer),
         [&](std::uint32_t index) { return planned_.word(index) & ~valid_.word(index); },
@@ -213,27 +246,21 @@ private:
 
   // --- words -----------------------------------------------------------------------------------
 
-  ISTHMUS_HOST_DEVICE SingleRange range() const { return SingleRange(spans()); }
-  ISTHMUS_HOST_DEVICE RangeList ranges() const {
+  SingleRange range() const { return SingleRange(spans()); }
+  RangeList ranges() const {
     const RangeRules rules{policy_.page_bytes, policy_.gap_bytes, policy_.max_ranges,
                            policy_.overflow};
     return {spans(), &page_.num_ranges, rules};
   }
-  ISTHMUS_HOST_DEVICE Span* spans() const {
-    return reinterpret_cast<Span*>(words_ + geometry_.spans_at);
-  }
+  Span* spans() const { return reinterpret_cast<Span*>(words_ + geometry_.spans_at); }
 
-  ISTHMUS_HOST_DEVICE std::uint32_t granule_bytes() const { return 1U << geometry_.granule_shift; }
-  ISTHMUS_HOST_DEVICE std::uint32_t bytes_of(std::uint32_t granules) const {
+  std::uint32_t granule_bytes() const { return 1U << geometry_.granule_shift; }
+  std::uint32_t bytes_of(std::uint32_t granules) const {
     return granules << geometry_.granule_shift;
   }
-  ISTHMUS_HOST_DEVICE std::uint32_t first_of(Span span) const {
-    return span.offset_bytes >> geometry_.granule_shift;
-  }
-  ISTHMUS_HOST_DEVICE std::uint32_t end_of(Span span) const {
-    return span.end_bytes() >> geometry_.granule_shift;
-  }
-  ISTHMUS_HOST_DEVICE bool all(const UnitBitmap& bits, Span span) const {
+  std::uint32_t first_of(Span span) const { return span.offset_bytes >> geometry_.granule_shift; }
+  std::uint32_t end_of(Span span) const { return span.end_bytes() >> geometry_.granule_shift; }
+  bool all(const UnitBitmap& bits, Span span) const {
     return bits.all(first_of(span), end_of(span));
   }
 

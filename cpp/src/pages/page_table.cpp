@@ -1,21 +1,75 @@
 #include "pages/page_table.hpp"
 
-#include <isthmus/errors.hpp>
-
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <string>
 
-#include "pages/geometry.hpp"
+#include <isthmus/errors.hpp>
+
+#include "pages/page.hpp"
 #include "pages/page_machine.hpp"
 #include "pages/policy_names.hpp"
 
 namespace isthmus::pages {
 
+std::uint32_t WordArena::allocate() {
+  if (free_.empty()) {
+    words_.resize(words_.size() + stride_);
+    return static_cast<std::uint32_t>(words_.size() / stride_ - 1);
+  }
+  const std::uint32_t block = free_.back();
+  free_.pop_back();
+  std::memset((*this)[block], 0, std::size_t{stride_} * sizeof(std::uint64_t));
+  return block;
+}
+
 namespace {
 
+std::uint32_t shift_of(std::uint32_t power_of_two) {
+  return static_cast<std::uint32_t>(std::countr_zero(power_of_two));
+}
+
+/// The unit of validity: what the kind requests, or a line if lines can be valid alone.
+std::uint32_t granule_bytes(const MigrationPolicy& policy) {
+  if (policy.write == WriteMiss::validate) return policy.line_bytes;
+  switch (policy.kind) {
+    case PolicyKind::whole_page:
+    case PolicyKind::zero_copy:
+      return policy.page_bytes;
+    case PolicyKind::single_range:
+    case PolicyKind::ranges:
+      return policy.request == RequestedLength::line ? policy.line_bytes : policy.unit_bytes;
+    default:
+      return policy.unit_bytes;
+  }
+}
+
+std::uint32_t num_spans(const MigrationPolicy& policy) {
+  if (policy.kind == PolicyKind::single_range) return 1;
+  return policy.kind == PolicyKind::ranges ? policy.max_ranges + 1 : 0;
+}
+
+/// The layout that a policy needs.
 Geometry checked_geometry(const MigrationPolicy& policy) {
   check(policy);
-  return geometry_of(policy);
+  Geometry geometry;
+  geometry.policy = policy;
+  MigrationPolicy& own = geometry.policy;
+  // Nothing extends beyond its page.
+  own.grow_bytes = std::max(own.unit_bytes, std::min(own.grow_bytes, own.page_bytes));
+  own.prefetch_bytes = std::min(own.prefetch_bytes, own.page_bytes);
+  own.counter_bytes = std::min(own.counter_bytes, own.page_bytes);
+  own.max_unit_bytes = std::min(own.max_unit_bytes, own.page_bytes);
+  geometry.page_shift = shift_of(own.page_bytes);
+  geometry.granule_shift = shift_of(granule_bytes(own));
+  geometry.num_granules = own.page_bytes >> geometry.granule_shift;
+  geometry.bitmap_words = (geometry.num_granules + kWordBits - 1) / kWordBits;
+  geometry.spans_at = 2 * geometry.bitmap_words;
+  geometry.counters_at = geometry.spans_at + num_spans(own);
+  const bool counts = own.kind == PolicyKind::access_counter;
+  geometry.num_words = geometry.counters_at + (counts ? own.page_bytes / own.counter_bytes : 0);
+  return geometry;
 }
 
 }  // namespace

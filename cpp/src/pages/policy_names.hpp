@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include <isthmus/pages/policy.hpp>
+#include "pages/policy.hpp"
 
 #include "pages/page.hpp"
 
@@ -23,7 +23,6 @@ std::span<const PolicyName> policy_names();
 /// Throws      UsageError for an unknown name; the message lists the known ones.
 PolicyKind policy_kind(std::string_view name);
 
-// Not in page.hpp: GPUs compile that.
 constexpr auto words_of(State) { return std::array{"cpu", "partial", "gpu"}; }
 constexpr auto words_of(Outcome) { return std::array{"hit", "wait", "migrate", "remote"}; }
 

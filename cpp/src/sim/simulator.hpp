@@ -24,7 +24,7 @@
 // policies on the same machine.
 #pragma once
 
-#include <isthmus/pages/policy.hpp>
+#include "pages/policy.hpp"
 #include "sim/machine.hpp"
 #include "sim/observer.hpp"
 #include "sim/options.hpp"

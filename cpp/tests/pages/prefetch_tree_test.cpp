@@ -1,4 +1,4 @@
-#include <isthmus/pages/prefetch_tree.hpp>
+#include "pages/prefetch_tree.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,10 @@
-#include <isthmus/pages/range_list.hpp>
+#include "pages/range_list.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <vector>
 
-#include "pages/single_range.hpp"
 #include "table_steps.hpp"
 
 namespace isthmus::pages {

@@ -1,4 +1,4 @@
-#include <isthmus/pages/unit_bitmap.hpp>
+#include "pages/unit_bitmap.hpp"
 
 #include <gtest/gtest.h>
 

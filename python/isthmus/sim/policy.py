@@ -1,7 +1,7 @@
 """
 The policies: what moves to the GPU when it requests bytes, by name, with their options.
 
-The state machines are in C++: cpp/include/isthmus/pages/policy.hpp, with each default's source.
+The state machines are in C++: cpp/src/pages/policy.hpp, with each default's source.
 """
 
 from enum import StrEnum

@@ -1,40 +1,24 @@
 // One bit for each unit of a page.
 #pragma once
 
-#include <isthmus/pages/host_device.hpp>
-
-#ifndef __CUDACC__
 #include <bit>
-#endif
+#include <cstdint>
 
 namespace isthmus::pages {
 
-ISTHMUS_HOST_DEVICE inline std::uint32_t num_ones(std::uint64_t word) {
-#ifdef __CUDA_ARCH__
-  return static_cast<std::uint32_t>(__popcll(word));
-#elif defined(__CUDACC__)
-  return static_cast<std::uint32_t>(__builtin_popcountll(word));
-#else
+inline std::uint32_t num_ones(std::uint64_t word) {
   return static_cast<std::uint32_t>(std::popcount(word));
-#endif
 }
 
 /// The number of zeros below the lowest one; `word` isn't 0.
-ISTHMUS_HOST_DEVICE inline std::uint32_t lowest_one(std::uint64_t word) {
-#ifdef __CUDA_ARCH__
-  return static_cast<std::uint32_t>(__ffsll(static_cast<long long>(word)) - 1);
-#elif defined(__CUDACC__)
-  return static_cast<std::uint32_t>(__builtin_ctzll(word));
-#else
+inline std::uint32_t lowest_one(std::uint64_t word) {
   return static_cast<std::uint32_t>(std::countr_zero(word));
-#endif
 }
 
 inline constexpr std::uint32_t kWordBits = 64;
 
 /// Bits [first, end) of word `index` of a bitmap, as a mask.
-ISTHMUS_HOST_DEVICE constexpr std::uint64_t word_mask(std::uint32_t index, std::uint32_t first,
-                                                      std::uint32_t end) {
+constexpr std::uint64_t word_mask(std::uint32_t index, std::uint32_t first, std::uint32_t end) {
   const std::uint32_t base = index * kWordBits;
   std::uint64_t mask = ~std::uint64_t{0};
   if (first > base) mask &= first - base >= kWordBits ? 0 : mask << (first - base);
@@ -47,7 +31,7 @@ ISTHMUS_HOST_DEVICE constexpr std::uint64_t word_mask(std::uint32_t index, std::
 ///
 /// word        word(i) is word i of the bitmap
 template <class Word, class Run>
-ISTHMUS_HOST_DEVICE void for_each_run(std::uint32_t first, std::uint32_t end, Word word, Run run) {
+void for_each_run(std::uint32_t first, std::uint32_t end, Word word, Run run) {
   bool open = false;
   std::uint32_t begin = 0;
   std::uint32_t index = first / kWordBits;
@@ -72,8 +56,7 @@ ISTHMUS_HOST_DEVICE void for_each_run(std::uint32_t first, std::uint32_t end, Wo
 }
 
 /// True if bits [first, end) are all set.
-ISTHMUS_HOST_DEVICE inline bool all_ones(const std::uint64_t* words, std::uint32_t first,
-                                         std::uint32_t end) {
+inline bool all_ones(const std::uint64_t* words, std::uint32_t first, std::uint32_t end) {
   for (std::uint32_t index = first / kWordBits; index * kWordBits < end; ++index) {
     const std::uint64_t mask = word_mask(index, first, end);
     if ((words[index] & mask) != mask) return false;
@@ -84,18 +67,16 @@ ISTHMUS_HOST_DEVICE inline bool all_ones(const std::uint64_t* words, std::uint32
 /// A view of a page's bits, which the page owns.
 class UnitBitmap {
 public:
-  ISTHMUS_HOST_DEVICE explicit UnitBitmap(std::uint64_t* words) : words_(words) {}
+  explicit UnitBitmap(std::uint64_t* words) : words_(words) {}
 
-  ISTHMUS_HOST_DEVICE bool test(std::uint32_t unit) const {
+  bool test(std::uint32_t unit) const {
     return (words_[unit / kWordBits] >> (unit % kWordBits) & 1U) != 0;
   }
 
   /// True if all of [first, end) are set.
-  ISTHMUS_HOST_DEVICE bool all(std::uint32_t first, std::uint32_t end) const {
-    return all_ones(words_, first, end);
-  }
+  bool all(std::uint32_t first, std::uint32_t end) const { return all_ones(words_, first, end); }
 
-  ISTHMUS_HOST_DEVICE std::uint32_t count(std::uint32_t first, std::uint32_t end) const {
+  std::uint32_t count(std::uint32_t first, std::uint32_t end) const {
     std::uint32_t ones = 0;
     for (std::uint32_t index = first / kWordBits; index * kWordBits < end; ++index)
       ones += num_ones(words_[index] & word_mask(index, first, end));
@@ -103,7 +84,7 @@ public:
   }
 
   /// Sets [first, end); returns how many were not.
-  ISTHMUS_HOST_DEVICE std::uint32_t set(std::uint32_t first, std::uint32_t end) {
+  std::uint32_t set(std::uint32_t first, std::uint32_t end) {
     std::uint32_t changed = 0;
     for (std::uint32_t index = first / kWordBits; index * kWordBits < end; ++index) {
       if (~words_[index] == 0) continue;
@@ -115,7 +96,7 @@ public:
   }
 
   /// Clears [first, end); returns how many were set.
-  ISTHMUS_HOST_DEVICE std::uint32_t clear(std::uint32_t first, std::uint32_t end) {
+  std::uint32_t clear(std::uint32_t first, std::uint32_t end) {
     std::uint32_t changed = 0;
     for (std::uint32_t index = first / kWordBits; index * kWordBits < end; ++index) {
       if (words_[index] == 0) continue;
@@ -126,7 +107,7 @@ public:
     return changed;
   }
 
-  ISTHMUS_HOST_DEVICE std::uint64_t word(std::uint32_t index) const { return words_[index]; }
+  std::uint64_t word(std::uint32_t index) const { return words_[index]; }
 
 private:
   std::uint64_t* words_;

@@ -1,7 +1,7 @@
 // The tree over a page's units by which NVIDIA's driver decides how much to prefetch at a fault.
 #pragma once
 
-#include <isthmus/pages/unit_bitmap.hpp>
+#include "pages/unit_bitmap.hpp"
 
 namespace isthmus::pages {
 
@@ -20,8 +20,8 @@ struct UnitRun {
 /// Source             uvm_perf_prefetch.c, compute_prefetch_region: from leaf to root, the last one
 ///                    with counter * 100 > pages * threshold
 template <class Units>
-ISTHMUS_HOST_DEVICE UnitRun largest_subtree(const Units& units, std::uint32_t num_units,
-                                            UnitRun leaf, std::uint32_t threshold_percent) {
+UnitRun largest_subtree(const Units& units, std::uint32_t num_units, UnitRun leaf,
+                        std::uint32_t threshold_percent) {
   UnitRun best = leaf;
   std::uint32_t first = leaf.first;
   std::uint32_t length = leaf.end - leaf.first;
@@ -43,9 +43,8 @@ ISTHMUS_HOST_DEVICE UnitRun largest_subtree(const Units& units, std::uint32_t nu
 /// Source             Ganguly et al., ISCA 2019, from its simulator: UVMSmart, gpu-sim.cc,
 ///                    traverse_and_remove_lp_tree: from leaf to root, valid_size < size / 2. That
 ///                    code also looks at subtrees away from the leaf.
-ISTHMUS_HOST_DEVICE inline UnitRun largest_sparse_subtree(const UnitBitmap& units,
-                                                          std::uint32_t num_units, UnitRun leaf,
-                                                          std::uint32_t threshold_percent) {
+inline UnitRun largest_sparse_subtree(const UnitBitmap& units, std::uint32_t num_units,
+                                      UnitRun leaf, std::uint32_t threshold_percent) {
   UnitRun best = leaf;
   std::uint32_t first = leaf.first;
   std::uint32_t length = leaf.end - leaf.first;

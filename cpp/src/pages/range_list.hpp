@@ -1,8 +1,9 @@
 // A few valid ranges in each page.
+// One valid range in each page: a start offset and a length, as the page table entry holds them.
 #pragma once
 
-#include <isthmus/pages/policy.hpp>
-#include <isthmus/pages/span.hpp>
+#include "pages/policy.hpp"
+#include "pages/span.hpp"
 
 namespace isthmus::pages {
 
@@ -26,14 +27,14 @@ struct RangeRules {
 class RangeList {
 public:
   /// spans       room for rules.most + 1
-  ISTHMUS_HOST_DEVICE RangeList(Span* spans, std::uint16_t* num_spans, const RangeRules& rules)
+  RangeList(Span* spans, std::uint16_t* num_spans, const RangeRules& rules)
       : spans_(spans), num_spans_(num_spans), rules_(rules) {}
 
-  ISTHMUS_HOST_DEVICE std::uint32_t size() const { return *num_spans_; }
-  ISTHMUS_HOST_DEVICE Span operator[](std::uint32_t index) const { return spans_[index]; }
+  std::uint32_t size() const { return *num_spans_; }
+  Span operator[](std::uint32_t index) const { return spans_[index]; }
 
   /// Adds `wanted` to the ranges. If it is refused, they don't change.
-  ISTHMUS_HOST_DEVICE Growth add(Span wanted) {
+  Growth add(Span wanted) {
     std::uint32_t first = 0;
     while (first < size() && apart(spans_[first], wanted)) ++first;
     std::uint32_t end = first;
@@ -51,13 +52,13 @@ public:
 
 private:
   /// True if `right` is so far behind `left` that they aren't merged.
-  ISTHMUS_HOST_DEVICE bool apart(Span left, Span right) const {
+  bool apart(Span left, Span right) const {
     if (right.offset_bytes <= left.end_bytes()) return false;
     return right.offset_bytes - left.end_bytes() >= rules_.gap_bytes;
   }
 
   /// Replaces ranges [first, end) by one.
-  ISTHMUS_HOST_DEVICE void replace(std::uint32_t first, std::uint32_t end, Span range) {
+  void replace(std::uint32_t first, std::uint32_t end, Span range) {
     const std::uint32_t num_before = size();
     if (end == first)
       for (std::uint32_t index = num_before; index > first; --index)
@@ -68,7 +69,7 @@ private:
     *num_spans_ = static_cast<std::uint16_t>(num_before - (end - first) + 1);
   }
 
-  ISTHMUS_HOST_DEVICE void overflow(Growth& growth) {
+  void overflow(Growth& growth) {
     if (rules_.overflow == Overflow::whole_page) {
       growth.grown = {0, rules_.page_bytes};
       replace(0, size(), growth.grown);
@@ -79,7 +80,7 @@ private:
     replace(left, left + 2, hull(spans_[left], spans_[left + 1]));
   }
 
-  ISTHMUS_HOST_DEVICE std::uint32_t before_smallest_gap() const {
+  std::uint32_t before_smallest_gap() const {
     std::uint32_t best = 0;
     std::uint32_t best_gap_bytes = ~std::uint32_t{0};
     for (std::uint32_t index = 0; index + 1 < size(); ++index) {
@@ -94,6 +95,28 @@ private:
   Span* spans_;
   std::uint16_t* num_spans_;
   RangeRules rules_;
+};
+
+/// A view of a page's one range, which the page owns. Source: Zhang 2019, Figure 3a.
+class SingleRange {
+public:
+  explicit SingleRange(Span* range) : range_(range) {}
+
+  Span range() const { return *range_; }
+
+  /// The range after adding `wanted` and the gap between them.
+  Span grown(Span wanted) const { return hull(*range_, wanted); }
+
+  Span add(Span wanted) {
+    *range_ = grown(wanted);
+    return *range_;
+  }
+
+  /// True if there is no gap between them.
+  bool joins(Span wanted) const { return range_->length_bytes == 0 || touch(*range_, wanted); }
+
+private:
+  Span* range_;
 };
 
 }  // namespace isthmus::pages

@@ -1,7 +1,7 @@
 // Which part of a page migrates to the GPU when the GPU requests some of its bytes.
 #pragma once
 
-#include <isthmus/pages/host_device.hpp>
+#include <cstdint>
 
 namespace isthmus::pages {
 
@@ -41,7 +41,7 @@ enum class WriteMiss : std::uint8_t {
   validate,  ///< makes whole lines valid without fetching them
 };
 
-/// Options of all kinds, as one value that host and device can copy. A kind ignores the other
+/// Options of all kinds, as one value. A kind ignores the other
 /// kinds' options.
 ///
 /// Source      docs/simulate.md says what Zhang 2019 specifies and what it leaves open: each
