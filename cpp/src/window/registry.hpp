@@ -1,19 +1,22 @@
 // What copies of one Windows share: backends, open mappings, limits.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include <isthmus/window.hpp>
 
+#include "device/context.hpp"
 #include "window/backends/device_files.hpp"
 #include "window/copies/copy_threads.hpp"
 #include "window/mapping.hpp"
-#include "window/memory_kinds.hpp"
 #include "window/self_test.hpp"
 
 namespace isthmus::window {
