@@ -16,7 +16,6 @@
 #include "window/created_memory.hpp"
 
 namespace isthmus::window {
-namespace {
 
 /// A kind of device memory that programs open windows on.
 struct MemoryKind {
@@ -29,6 +28,8 @@ struct MemoryKind {
   /// Throws      what the function throws; DriverError or Unavailable if there is no such memory.
   void (*use)(const Context& context, const Use& function);
 };
+
+namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{2} << 20U;
 // Not whole pages, as arrays in pools usually are.

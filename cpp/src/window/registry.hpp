@@ -21,6 +21,8 @@
 
 namespace isthmus::window {
 
+struct MemoryKind;
+
 /// The mappings that open windows use, by the id of their first buffer.
 class OpenMappings {
 public:
