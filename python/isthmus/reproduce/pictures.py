@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isthmus.measure.run.model import Result, Status
@@ -9,18 +10,18 @@ from isthmus.reproduce.matching import Pair
 from isthmus.reproduce.publication import Figure
 from isthmus.reproduce.side_by_side import Reproduced
 from isthmus.show.pictures.curves import HEIGHT, Look, colours_of, curves_panel
-from isthmus.show.pictures.label_places import scale_of
-from isthmus.show.pictures.lines import FEWEST_SIZES, MOST_CURVES, Line
+from isthmus.show.pictures.drawing import MEASURES, Measure
+from isthmus.show.pictures.lines import FEWEST_SIZES, MOST_CURVES, Line, scale_over
 from isthmus.show.pictures.points import points_panel
 
 if TYPE_CHECKING:
     import altair as alt
 
-_UNITS = {
-    "B/s": (1e-9, "GB/s"),
-    "s": (1e6, "microseconds"),
-    "1": (1.0, "times"),
-    "B": (2**-20, "MiB"),
+_MEASURES = {
+    "B/s": replace(MEASURES["B/s"], title="GB/s"),
+    "s": replace(MEASURES["s"], title="time"),
+    "1": Measure(factor=1.0, title="times"),
+    "B": Measure(factor=2**-20, title="MiB"),
 }
 _COLUMNS = 2
 
@@ -58,7 +59,7 @@ def _series_panels(one: Reproduced) -> "Iterable[alt.LayerChart | alt.FacetChart
 
 def _figure_panels(one: Reproduced) -> "Iterable[alt.LayerChart | alt.FacetChart]":
     for table in dict.fromkeys(figure.table for figure in one.publication.figure):
-        for unit, (factor, word) in _UNITS.items():
+        for unit, measure in _MEASURES.items():
             pairs = [
                 pair
                 for pair in one.pairs
@@ -66,17 +67,22 @@ def _figure_panels(one: Reproduced) -> "Iterable[alt.LayerChart | alt.FacetChart
             ]
             lines = [line for pair in pairs for line in _both(pair)]
             if lines:
-                yield points_panel(table, lines, factor=factor, unit=word)
+                yield _points(table, lines, measure)
 
 
 def _panel(title: str, lines: Sequence[Line], unit: str) -> "alt.LayerChart | alt.FacetChart":
-    factor, word = _UNITS[unit]
+    measure = _MEASURES[unit]
     if all(len(line.sizes) < FEWEST_SIZES for line in lines) or len(lines) > MOST_CURVES:
-        return points_panel(title, lines, factor=factor, unit=word)
-    values = [(spot.median or 0.0) * factor for line in lines for spot in line.results]
+        return _points(title, lines, measure)
     colours = colours_of(line.label for line in lines)
-    look = Look(factor=factor, unit=word, ranges=False, colours=colours)
-    return curves_panel(title, lines, scale_of(values, HEIGHT), look)
+    look = Look(measure=measure, ranges=False, colours=colours)
+    return curves_panel(title, lines, scale_over(lines, measure, HEIGHT), look)
+
+
+def _points(
+    title: str, lines: Sequence[Line], measure: Measure
+) -> "alt.LayerChart | alt.FacetChart":
+    return points_panel(title, lines, measure, scale_over(lines, measure, 1))
 
 
 def _lines(pairs: Sequence[Pair]) -> list[Line]:

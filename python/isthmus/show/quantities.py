@@ -4,7 +4,7 @@ from isthmus.ground.sizes import approximate_size
 from isthmus.show.numbers import four_digit_microseconds, gigabytes_per_second
 
 _BYTES_PER_GB = 1e9
-_TIMES = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
+_TIMES = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
 
 
 def quantity(value: float | None, unit: str) -> str:

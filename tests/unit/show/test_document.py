@@ -70,14 +70,16 @@ def test_a_machine_whose_figures_are_as_expected_is_healthy(h100: Run) -> None:
     mended = scaled(h100, "host_to_device_bidirectional_memcpy_ce", 1.1)
     verdict = verdict_of(mended)
     assert verdict.mark is Mark.GOOD
-    assert verdict.headline.startswith("Healthy: 9 of 9 figures")
+    assert verdict.headline.startswith("Healthy: 9 of 9 results")
     assert {finding.mark for finding in verdict.findings} == {Mark.GOOD}
 
 
 def test_one_short_figure_beside_the_plain_copies_is_a_doubt(h100: Run) -> None:
     verdict = verdict_of(h100)
     assert verdict.mark is Mark.NOTE
-    assert "1 of 9 figures" in verdict.headline
+    assert verdict.headline == (
+        "Healthy, with one doubt: 1 of 9 results is below its expected value."
+    )
     [short] = [finding for finding in verdict.findings if finding.mark is Mark.NOTE]
     assert "88 % of what is expected of an H100" in short.text
     assert verdict.expected is not None
@@ -105,9 +107,7 @@ def test_what_one_result_says_is_said_of_one(h100: Run) -> None:
     texts = [finding.text for finding in verdict_of(alone).findings]
     assert any(text.startswith("1 result failed. It is `device_to_host") for text in texts)
     healthy = verdict_of(h100.model_copy(update={"results": named}))
-    assert healthy.headline == (
-        "Healthy: 1 of 1 figure with an expected value is as expected or better."
-    )
+    assert healthy.headline == ("Healthy: 1 of 1 result is as expected or better.")
 
 
 def test_clocks_that_were_reduced_in_no_result_are_told_without_a_number(h100: Run) -> None:
@@ -201,7 +201,7 @@ def test_what_brings_the_most_comes_first_and_what_brings_nothing_is_left_out(h1
     assert "Upload and download at the same time" not in {gain.change for gain in slow}
 
 
-PIN_FASTER = "Pin by huge pages, and keep pinned memory"
+PIN_FASTER = "Pin huge pages, and reuse pinned memory"
 
 
 def pinning(run: Run, way: str, metric: str) -> float:
@@ -250,9 +250,9 @@ def test_each_limit_has_its_number(h100: Run) -> None:
     link, staging, start, small = limits_of(h100)
     assert "54.8 GB/s, 87 % of the 63.0 GB/s that PCIe Gen5 x16 carries" in link
     assert "6.94 GB/s" in staging
-    assert link.startswith("The link limits large copies with pinned memory: uploads reach")
-    assert "2.49 us in a row of uploads, limits copies below 127.2 KiB." in start
-    assert small.endswith("takes 6.44 us for 4 B, 7.71 us for 256 B and 7.69 us for 4 KiB.")
+    assert link.startswith("The link limits large copies with pinned memory: uploads of 256 MiB")
+    assert "overhead (2.49 µs in a row of uploads) dominates below 127.2 KiB." in start
+    assert small.endswith("takes 6.44 µs for 4 B, 7.71 µs for 256 B and 7.69 µs for 4 KiB.")
 
 
 def test_the_cases_of_gains_say_what_was_done(h100: Run) -> None:
@@ -358,7 +358,7 @@ def test_a_history_follows_figures_and_names_those_that_moved(h100: Run) -> None
     assert [row[1] for row in table.rows] == ["run0", "run1", "run2", "last"]
     assert [figure.kind for figure in chapter.figures] == ["history"] * 3
     units = [figure.words.partition(":")[0] for figure in chapter.figures]
-    assert units == ["GB/s, median", "microseconds, median", "milliseconds, median"]
+    assert units == ["GB/s, median", "time, median", "time, median"]
 
 
 def later(run: Run, year: int) -> Run:
@@ -410,7 +410,7 @@ def test_impossible_numbers_are_told_and_nothing_is_said_by_them(h100: Run) -> N
     assert not [pair for pair in pairs if pair.case == "upload of 1 GiB"]
     chapters = chapters_of({"": of_bandwidth(negative)})
     [bandwidth] = [one for one in chapters if one.id == "bandwidth"]
-    assert bandwidth.sentences[0].startswith("Large copies reach 55.1 GB/s down with pinned")
+    assert bandwidth.sentences[0].startswith("Copies of 1 GiB reach 55.2 GB/s down with pinned")
 
 
 def test_a_rate_of_zero_is_impossible_and_a_time_of_zero_is_not(h100: Run) -> None:

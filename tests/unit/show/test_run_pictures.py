@@ -10,9 +10,9 @@ from fakes import runs
 from isthmus.measure.run.model import Result, Run
 from isthmus.measure.run.reading import read_run
 from isthmus.show.pictures.curves import Look, curves_panel
-from isthmus.show.pictures.drawing import COLOURS, described, specification_text
+from isthmus.show.pictures.drawing import COLOURS, MEASURES, described, specification_text
 from isthmus.show.pictures.label_places import scale_of, spread
-from isthmus.show.pictures.lines import drawable, in_sixes, merged, panels_by_theme
+from isthmus.show.pictures.lines import drawable, in_sixes, merged, panels_by_theme, scale_over
 from isthmus.show.pictures.of_run import charts, draw_run, missing_pictures
 
 RECORDED = Path(__file__).parents[3] / "benchmarks" / "link"
@@ -156,8 +156,8 @@ def test_bars_from_minimum_to_maximum_end_where_the_axis_ends() -> None:
     wide = [
         r.model_copy(update={"min": 0.0, "max": 1000 * (r.median or 0.0)}) for r in first.results
     ]
-    scale = scale_of([r.median or 0.0 for r in wide], 280)
-    look = Look(factor=1.0, unit=panel.unit, ranges=True, colours={})
+    scale = scale_over([replace(first, results=tuple(wide))], MEASURES[panel.unit], 280)
+    look = Look(measure=MEASURES[panel.unit], ranges=True, colours={})
     chart = described(curves_panel("bars", [replace(first, results=tuple(wide))], scale, look))
     [bars] = [layer for layer in chart["layer"] if layer["mark"]["type"] == "rule"]
     drawn = chart["datasets"][bars["data"]["name"]]

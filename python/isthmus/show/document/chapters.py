@@ -31,8 +31,8 @@ def chapters_of(runs: Mapping[str, Run], *, with_pictures: bool = True) -> list[
         if name not in planned
     ]
     figures = {
-        name: [(panel.title, figure_of(theme, panel)) for panel in panel_charts(theme, panels)]
-        for name, (theme, panels) in drawn.items()
+        name: [(panel.title, figure_of(drawn[name][0], panel)) for panel in panels]
+        for name, panels in panel_charts(drawn).items()
     }
     found = [_chapter(plan, runs, figures) for plan in (*PLANS, *others)]
     return [chapter for chapter in found if _has_content(chapter)]

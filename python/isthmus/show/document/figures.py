@@ -1,6 +1,6 @@
 """Pictures for a document: small specifications, their data as columns, and the same in words."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from isthmus.ground.sizes import format_size
@@ -18,10 +18,19 @@ def figure_of(theme: Theme, panel: PanelChart) -> Figure:
     """Make the figure of a panel."""
     title = ": ".join(filter(None, (theme.title, panel.title)))
     kind = "curves" if panel.are_curves else "points"
-    return figure(title, described(panel.chart), kind=kind, words=_words(panel))
+    return figure(
+        title, described(panel.chart), kind=kind, words=_words(panel), shown=panel.measure.shown
+    )
 
 
-def figure(title: str, specification: dict[str, Any], *, kind: str, words: str) -> Figure:
+def figure(
+    title: str,
+    specification: dict[str, Any],
+    *,
+    kind: str,
+    words: str,
+    shown: Callable[[float], str] = shown_number,
+) -> Figure:
     """Take a chart's specification, with its data in "datasets", apart, and keep it."""
     for part in ("$schema", "config", "title"):
         specification.pop(part, None)
@@ -29,7 +38,7 @@ def figure(title: str, specification: dict[str, Any], *, kind: str, words: str) 
     return Figure(
         title=title,
         words=words,
-        legend=_legend(data.values()) if kind != "points" else (),
+        legend=_legend(data.values(), shown) if kind != "points" else (),
         kind=kind,
         specification=specification,
         data=data,
@@ -45,7 +54,9 @@ def _short(value: object) -> object:
     return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
 
 
-def _legend(data: Iterable[Mapping[str, list[Any]]]) -> tuple[tuple[int, str], ...]:
+def _legend(
+    data: Iterable[Mapping[str, list[Any]]], shown: Callable[[float], str]
+) -> tuple[tuple[int, str], ...]:
     """Name the lines of a panel by the data that has their widths: its curves'."""
     last: dict[tuple[int, str], float] = {}
     for columns in data:
@@ -55,9 +66,7 @@ def _legend(data: Iterable[Mapping[str, list[Any]]]) -> tuple[tuple[int, str], .
             ):
                 last[colour, what] = value
     ordered = sorted(last, key=lambda line: -last[line])
-    return tuple(
-        (colour, f"{what}: {shown_number(last[colour, what])}") for colour, what in ordered
-    )
+    return tuple((colour, f"{what}: {shown(last[colour, what])}") for colour, what in ordered)
 
 
 def _words(panel: PanelChart) -> str:
@@ -66,13 +75,13 @@ def _words(panel: PanelChart) -> str:
     told = "; ".join(_line_words(line, panel) for line in shown)
     more = len(panel.lines) - len(shown)
     rest = f"; and {more} more" if more else ""
-    return f"{panel.unit}: {told}{rest}"
+    return f"{panel.measure.title}: {told}{rest}"
 
 
 def _line_words(line: Line, panel: PanelChart) -> str:
-    first, last = line.results[0], line.results[-1]
+    first, last, measure = line.results[0], line.results[-1], panel.measure
     numbers = [
-        f"{shown_number((r.median or 0.0) * panel.factor)} at {format_size(r.bytes)}"
+        f"{measure.shown((r.median or 0.0) * measure.factor)} at {format_size(r.bytes)}"
         for r in (first, last)
     ]
     return f"{line.label or panel.title} {' to '.join(dict.fromkeys(numbers))}"

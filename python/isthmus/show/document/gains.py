@@ -1,4 +1,4 @@
-"""What a program can change, and what each change brings, by this run's own results."""
+"""What a program can change, and what each change would gain, by this run's own results."""
 
 from collections.abc import Iterable
 
@@ -21,8 +21,8 @@ from isthmus.show.quantities import readable
 _WORTH = 1.1
 _USUAL_BYTES = 4
 _MANY_WAYS = {
-    "batch": "by one batch",
-    "graph": "by one graph",
+    "batch": "in one batch",
+    "graph": "in one graph",
     "kernel": "by one kernel",
     "packed": "packed into one copy",
 }
@@ -35,7 +35,7 @@ _PINNED = {
 
 
 def gains_of(run: Run) -> tuple[Gain, ...]:
-    """List the changes that bring more than 10 % somewhere; what brings the most comes first."""
+    """List the changes that bring more than 10 % somewhere; the largest gain first."""
     found = (
         _pin(run),
         _window(run),
@@ -74,7 +74,7 @@ def _window(run: Run) -> Gain | None:
         )
         size = _USUAL_BYTES if _USUAL_BYTES in blocking.keys() & window.keys() else None
         if size is not None:
-            case = f"{noun} of {format_size(size)}, until it is known to be done"
+            case = f"{noun} of {format_size(size)}, until complete"
             cases.append((case, blocking[size], window[size]))
     how = "Use `isthmus.window`, or `isthmus.copy`, which makes small copies through windows"
     return _gain("Copy a few bytes through a window", how, cases, "window")
@@ -90,7 +90,7 @@ def _many(run: Run) -> Gain | None:
             way = f"{_MANY_WAYS[pair[1].way]} instead of one by one"
             cases.append((f"{noun} of {pieces} pieces of {each}, {way}", *pair))
     how = "Call `isthmus.copy` once with a list of arrays, instead of once for each array"
-    return _gain("Make many small copies by one call", how, cases, "latency")
+    return _gain("Batch small copies into one call", how, cases, "latency")
 
 
 def _many_pairs(run: Run, direction: str) -> list[tuple[Result, Result]]:
@@ -136,8 +136,8 @@ def _pin_faster(run: Run) -> Gain | None:
     usual, ours = (_allocate_and_free(run, way) for way in ("cuda_malloc_host", "isthmus_pinned"))
     size = largest_common(usual, ours)
     cases = [] if size is None else [(_LIFE.format(format_size(size)), usual[size], ours[size])]
-    how = "Use `isthmus.pinned.empty` instead of `cudaMallocHost`; it gives kept memory out again"
-    return _gain("Pin by huge pages, and keep pinned memory", how, cases, "allocation")
+    how = "Use `isthmus.pinned.empty` instead of `cudaMallocHost`; it reuses pinned memory"
+    return _gain("Pin huge pages, and reuse pinned memory", how, cases, "allocation")
 
 
 def _allocate_and_free(run: Run, way: str) -> dict[int, Result]:

@@ -52,10 +52,13 @@ def _headline(run: Run, judged: Sequence[Judged], found: Sequence[Finding]) -> t
             "Nothing was found that slows copies down. For what this run measured, there are no "
             f"expected values of {run.machine.device.name}."
         )
-    of = f"of {counted(len(judged), 'figure')} with an expected value"
+    of = f"of {counted(len(judged), 'result')}"
     if short:
-        few = f"{len(short)} {of} {'is' if len(short) == 1 else 'are'} below it"
-        return Mark.NOTE, f"Healthy, with a doubt: {few}."
+        are = (
+            "is below its expected value" if len(short) == 1 else "are below their expected values"
+        )
+        doubts = "one doubt" if len(short) == 1 else "doubts"
+        return Mark.NOTE, f"Healthy, with {doubts}: {len(short)} {of} {are}."
     are = "is" if len(judged) == 1 else "are"
     return Mark.GOOD, f"Healthy: {len(judged)} {of} {are} as expected or better."
 
@@ -79,7 +82,7 @@ def _figures(machine: Machine, judged: Sequence[Judged]) -> list[Finding]:
     ]
     fine = [finding for finding in judged if finding.judgement != Judgement.SHORT]
     if fine:
-        number = f"{counted(len(fine), 'figure')} {'is' if len(fine) == 1 else 'are'}"
+        number = f"{counted(len(fine), 'result')} {'is' if len(fine) == 1 else 'are'}"
         text = f"{number} as expected of {whose}, or better."
         found.append(Finding(mark=Mark.GOOD, text=text))
     return found

@@ -6,7 +6,7 @@ from datetime import timedelta
 from isthmus.ground.spelling import counted
 from isthmus.measure.compare.comparison import DEFAULT_TOLERANCE
 from isthmus.measure.compare.machines import identity_of
-from isthmus.measure.run.model import Result, Run
+from isthmus.measure.run.model import Run
 from isthmus.show.document.figures import figure
 from isthmus.show.document.history_series import Series, all_series
 from isthmus.show.document.impossible import possible
@@ -15,17 +15,16 @@ from isthmus.show.page import Table
 from isthmus.show.pictures.curves import HEIGHT, WIDTH
 from isthmus.show.pictures.drawing import (
     COLOURS,
+    MEASURES,
+    Measure,
     colour_axis,
     data_of,
     described,
     number_axis,
-    shown_number,
 )
 from isthmus.show.pictures.label_places import scale_of
 from isthmus.show.quantities import percent, readable
 
-_GB_PER_S = (1e-9, "GB/s, median")
-_MICROSECONDS, _MILLISECONDS = (1e6, "microseconds, median"), (1e3, "milliseconds, median")
 _MANY_TICKS = 6
 _A_DAY_OR_TWO, _MOST_OF_A_YEAR = timedelta(days=2), timedelta(days=300)
 _LINE_WIDTH = 2.0
@@ -103,10 +102,10 @@ def _moved(change: float) -> bool:
 def _figure(series: Sequence[Series]) -> Figure:
     import altair as alt
 
-    factor, unit = _axis_of([result for one in series for _, result in one.results])
-    rows = [row for colour, one in enumerate(series) for row in _rows(one, colour, factor)]
+    measure = MEASURES[series[0].results[0][1].unit]
+    rows = [row for colour, one in enumerate(series) for row in _rows(one, colour, measure)]
     scale = scale_of([float(str(row["value"])) for row in rows], HEIGHT)
-    shown, ticks = number_axis(scale)
+    shown, ticks = number_axis(scale, measure.shown)
     base = alt.Chart(data_of(rows)).encode(
         x=alt.X(
             "when",
@@ -115,7 +114,7 @@ def _figure(series: Sequence[Series]) -> Figure:
             scale=alt.Scale(type="utc"),
             axis=alt.Axis(format=_date_format(series), tickCount=_MANY_TICKS),
         ),
-        y=alt.Y("value", type="quantitative", title=unit, scale=shown, axis=ticks),
+        y=alt.Y("value", type="quantitative", title=measure.title, scale=shown, axis=ticks),
         color=colour_axis(),
     )
     chart = alt.layer(
@@ -124,17 +123,15 @@ def _figure(series: Sequence[Series]) -> Figure:
         width=WIDTH,
         height=HEIGHT,
     )
-    words = "; ".join(f"{one.name} {_range(one, factor)}" for one in series)
+    words = "; ".join(f"{one.name} {_range(one, measure)}" for one in series)
     title = f"{series[0].subject.picture}, from run to run"
-    return figure(title, described(chart), kind="history", words=f"{unit}: {words}")
-
-
-def _axis_of(results: Sequence[Result]) -> tuple[float, str]:
-    """Give the factor to an axis's unit, and the unit in words."""
-    if results[0].unit == "B/s":
-        return _GB_PER_S
-    least = min(result.median or 0.0 for result in results)
-    return _MILLISECONDS if least * _MILLISECONDS[0] > 1 else _MICROSECONDS
+    return figure(
+        title,
+        described(chart),
+        kind="history",
+        words=f"{measure.title}: {words}",
+        shown=measure.shown,
+    )
 
 
 def _date_format(series: Sequence[Series]) -> str:
@@ -146,7 +143,7 @@ def _date_format(series: Sequence[Series]) -> str:
     return "%b %-d" if span < _MOST_OF_A_YEAR else "%b %Y"
 
 
-def _rows(series: Series, colour: int, factor: float) -> list[Mapping[str, object]]:
+def _rows(series: Series, colour: int, measure: Measure) -> list[Mapping[str, object]]:
     return [
         {
             "what": series.name,
@@ -154,15 +151,15 @@ def _rows(series: Series, colour: int, factor: float) -> list[Mapping[str, objec
             "width": _LINE_WIDTH,
             "run": run.run.id,
             "when": run.run.started_at.isoformat(),
-            "value": (result.median or 0.0) * factor,
+            "value": (result.median or 0.0) * measure.factor,
         }
         for run, result in series.results
     ]
 
 
-def _range(series: Series, factor: float) -> str:
-    values = [(result.median or 0.0) * factor for _, result in series.results]
-    return f"{shown_number(min(values))} to {shown_number(max(values))}"
+def _range(series: Series, measure: Measure) -> str:
+    values = [(result.median or 0.0) * measure.factor for _, result in series.results]
+    return f"{measure.shown(min(values))} to {measure.shown(max(values))}"
 
 
 def _table(runs: Sequence[Run], series: Sequence[Series]) -> Table:

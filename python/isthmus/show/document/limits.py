@@ -23,7 +23,7 @@ def _link(run: Run) -> str:
     copy = best(bandwidths(run, "h2d", "ce").values())
     if copy is None or copy.median is None:
         return ""
-    reached = f"uploads reach {readable(copy.median, 'B/s')}"
+    reached = f"uploads of {format_size(copy.bytes)} reach {readable(copy.median, 'B/s')}"
     link = run.machine.link
     lane = link_values().lane_bytes_per_s.get(link.generation or 0)
     if lane is None or not link.width:
@@ -62,8 +62,8 @@ def _start(run: Run) -> str:
     if start is None or half is None or start.median is None or half.median is None:
         return ""
     return (
-        f"The start of each copy, {readable(start.median, 's')} in a row of uploads, limits copies "
-        f"below {approximate_size(round(half.median))}. A copy of that size reaches half of the "
+        f"Per-copy overhead ({readable(start.median, 's')} in a row of uploads) dominates below "
+        f"{approximate_size(round(half.median))}. A copy of that size reaches half of the "
         "bandwidth."
     )
 

@@ -74,7 +74,7 @@ class Verdict:
     Attributes:
         name: The run's, if there are several.
         findings: What was checked; the worst first.
-        gains: What to change; what brings the most comes first.
+        gains: What to change; the largest gain first.
         expected: Measured and expected values; None if there are no expected ones.
     """
 

@@ -1,7 +1,6 @@
 """What each chapter shows, in one sentence about one run; "" if the run has no number for it."""
 
-import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from isthmus.ground.life import LIVES_NOTE
 from isthmus.ground.sizes import format_size
@@ -16,32 +15,26 @@ from isthmus.show.tables.paging import MANAGED, UNITS, times_of
 _WAYS = {"ce": "pinned", "pageable": "pageable"}
 _SMALL_WAYS = {
     "async": "asynchronously",
-    "batch": "by a batch of copies",
-    "graph": "by a graph",
+    "batch": "in a batch",
+    "graph": "in a graph",
     "sm": "by a kernel",
     "window": "through a window",
 }
 _UP = {"h2d": "up", "d2h": "down"}
 _MUCH = 1.05
-# From here on a size changes the rate of copies no more.
-_LARGE_BYTES = 64 << 20
 
 
 def about_bandwidth(run: Run) -> str:
-    """Give the rates of large copies of pinned and pageable memory, up and down."""
+    """Give the rates of the largest copies of pinned and pageable memory, up and down."""
+    found = {(way, to): bandwidths(run, to, way) for way in _WAYS for to in DIRECTIONS}
+    sizes = [set(rates) for rates in found.values() if rates]
+    size = max(set.intersection(*sizes), default=None) if sizes else None
     parts = []
     for way, memory in _WAYS.items():
-        found = {to: _plateau(bandwidths(run, to, way)) for to in DIRECTIONS}
-        told = [f"{readable(rate, 'B/s')} {_UP[to]}" for to, rate in found.items() if rate]
+        rates = [(_UP[to], found[way, to]) for to in DIRECTIONS]
+        told = [f"{_number(rate[size])} {up}" for up, rate in rates if size in rate]
         parts += [f"{' and '.join(told)} with {memory} memory"] if told else []
-    return f"Large copies reach {', and '.join(parts)}." if parts else ""
-
-
-def _plateau(results: Mapping[int, Result]) -> float:
-    """Give the median rate of the large sizes, or that of the largest; 0 if there is none."""
-    large = [r.median or 0.0 for size, r in results.items() if size >= _LARGE_BYTES]
-    largest = [results[max(results)].median or 0.0] if results else [0.0]
-    return statistics.median(large or largest)
+    return f"Copies of {format_size(size)} reach {', and '.join(parts)}." if size else ""
 
 
 def about_latency(run: Run) -> str:
@@ -57,10 +50,8 @@ def about_latency(run: Run) -> str:
         fastest = best(result for result in ways if result is not None)
         if size in blocking and fastest is not None:
             other = f"one {_SMALL_WAYS[fastest.way]} after {_number(fastest)}"
-            lines.append(
-                f"a blocking {noun} of {format_size(size)} is known to be done after "
-                f"{_number(blocking[size])}, {other}"
-            )
+            of = f"of {format_size(size)} completes after {_number(blocking[size])}"
+            lines.append(f"a blocking {noun} {of}, {other}")
     return _sentence("; ".join(lines))
 
 
@@ -78,7 +69,7 @@ def about_allocation(run: Run) -> str:
         return ""
     all_told = {"`cudaMallocHost`": usual} | others
     told = [
-        f"{_number(found[size])} by {name}" for name, found in all_told.items() if size in found
+        f"{_number(found[size])} with {name}" for name, found in all_told.items() if size in found
     ]
     return f"Allocating {format_size(size)} takes {listed(told)}."
 
@@ -120,10 +111,10 @@ def about_overlap(run: Run) -> str:
     if not shared:
         return ""
     least = min(shared, key=lambda result: result.median or 0.0)
-    beside = f", and {max(r.median or 0 for r in whole):.2f} times without parts" if whole else ""
+    beside = f"; unsplit, {max(r.median or 0 for r in whole):.2f} times" if whole else ""
     return (
-        f"Copies and kernels in {least.axes['chunks']} parts on {least.axes['streams']} streams "
-        f"take {least.median:.2f} times as long as the longer of the two alone{beside}."
+        f"Split into {least.axes['chunks']} parts on {least.axes['streams']} streams, copies and "
+        f"kernels take {least.median:.2f} times as long as the longer of the two alone{beside}."
     )
 
 

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from isthmus.show.pictures.drawing import (
+    BARS,
     COLOURS,
+    Measure,
     colour_axis,
     data_of,
     number_axis,
-    shown_number,
     size_axis,
 )
 from isthmus.show.pictures.label_places import Scale, spread
@@ -36,13 +37,12 @@ class Look:
     How the curves of a panel are drawn.
 
     Attributes:
-        factor: From a result's unit to the axis's.
+        ranges: Whether pale bars show each size's minimum and maximum.
         colours: The number of the colour of each label that has the same one in other panels;
             others get one that is free.
     """
 
-    factor: float
-    unit: str
+    measure: Measure
     ranges: bool
     colours: Mapping[str, int]
 
@@ -58,19 +58,21 @@ def curves_panel(
 
     sizes = sorted({size for curve in curves for size in curve.sizes})
     edge = sizes[-1] * (sizes[-1] / sizes[0]) ** _GUTTER
-    shown, ticks = number_axis(scale)
+    measure = look.measure
+    shown, ticks = number_axis(scale, measure.shown)
+    title_y = f"{measure.title}{BARS if look.ranges else ''}"
     axes = {
         "x": size_axis("bytes", sizes, edge=edge),
-        "y": alt.Y("value", type="quantitative", title=look.unit, scale=shown, axis=ticks),
+        "y": alt.Y("value", type="quantitative", title=title_y, scale=shown, axis=ticks),
         "color": colour_axis(),
     }
     colours = _colours(curves, look.colours)
     rows = [
         row
         for place, (curve, colour) in enumerate(zip(curves, colours, strict=True))
-        for row in _rows(curve, colour, _width(len(curves) - 1 - place), look.factor)
+        for row in _rows(curve, colour, _width(len(curves) - 1 - place), measure)
     ]
-    leaders, labels = _label_rows(curves, colours, edge, scale, look.factor)
+    leaders, labels = _label_rows(curves, colours, edge, scale, measure)
     layers = [
         *([_ranges(rows, scale, axes)] if look.ranges else []),
         *_lines(rows, axes),
@@ -94,16 +96,16 @@ def _width(num_above: int) -> float:
     return round(_THINNEST + _THICKER_EACH * num_above, 1)
 
 
-def _rows(curve: Line, colour: int, width: float, factor: float) -> list[dict[str, object]]:
+def _rows(curve: Line, colour: int, width: float, measure: Measure) -> list[dict[str, object]]:
     return [
         {
             "what": curve.label,
             "colour": colour,
             "width": width,
             "bytes": result.bytes,
-            "value": (result.median or 0.0) * factor,
-            "min": (result.min or 0.0) * factor,
-            "max": (result.max or 0.0) * factor,
+            "value": (result.median or 0.0) * measure.factor,
+            "min": (result.min or 0.0) * measure.factor,
+            "max": (result.max or 0.0) * measure.factor,
         }
         for result in curve.results
     ]
@@ -148,7 +150,7 @@ def _ranges(
 
 
 def _label_rows(
-    curves: Sequence[Line], colours: Sequence[int], edge: float, scale: Scale, factor: float
+    curves: Sequence[Line], colours: Sequence[int], edge: float, scale: Scale, measure: Measure
 ) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
     """
     Place the names of curves: the two ends of each rule from a curve's end to its name, and the
@@ -157,12 +159,12 @@ def _label_rows(
     leaders: list[dict[str, object]] = []
     labels: list[dict[str, object]] = []
     for curve, colour, (label, place) in zip(
-        curves, colours, _places(curves, scale, factor), strict=True
+        curves, colours, _places(curves, scale, measure), strict=True
     ):
         last = curve.results[-1]
         middle = (len(label) - 1) / 2
         leaders += [
-            {"colour": colour, "bytes": last.bytes, "value": (last.median or 0.0) * factor},
+            {"colour": colour, "bytes": last.bytes, "value": (last.median or 0.0) * measure.factor},
             {"colour": colour, "bytes": edge, "value": scale.value(place)},
         ]
         labels += [
@@ -198,16 +200,21 @@ def _labels(
     return [rules, words]
 
 
-def _places(curves: Sequence[Line], scale: Scale, factor: float) -> list[tuple[list[str], float]]:
+def _places(
+    curves: Sequence[Line], scale: Scale, measure: Measure
+) -> list[tuple[list[str], float]]:
     """Give each curve's label, in lines, and the pixel of its middle."""
-    lasts = [(curve.results[-1].median or 0.0) * factor for curve in curves]
-    labels = [_in_lines(curve.label, last) for curve, last in zip(curves, lasts, strict=True)]
+    lasts = [(curve.results[-1].median or 0.0) * measure.factor for curve in curves]
+    labels = [
+        _in_lines(curve.label, measure.shown(last))
+        for curve, last in zip(curves, lasts, strict=True)
+    ]
     heights = [float(_LINE_PIXELS * len(label) + _LABEL_GAP) for label in labels]
     places = spread([scale.pixel(last) for last in lasts], heights, HEIGHT)
     return list(zip(labels, places, strict=True))
 
 
-def _in_lines(label: str, last: float) -> list[str]:
+def _in_lines(label: str, last: str) -> list[str]:
     """Break a label after the names of curves, and end it with its curve's last value."""
     lines: list[str] = []
     for name in label.split("; "):
@@ -215,4 +222,4 @@ def _in_lines(label: str, last: float) -> list[str]:
             lines[-1] = f"{lines[-1]}; {name}"
         else:
             lines.append(name)
-    return [*lines[:-1], f"{lines[-1]}: {shown_number(last)}"]
+    return [*lines[:-1], f"{lines[-1]}: {last}"]

@@ -3,7 +3,8 @@
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ _LABELLED = 4
 # Between tens there is no room for 2 and 5 if the axis spans more.
 _ONLY_TENS_FROM = 300
 _LINEAR_TICKS = 6
+_MICROSECONDS = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"), (1e-3, "ns"))
 # In JSON's spelling: what XML, and so SVG, can't have. Vega's program ends the process for it.
 _NOT_IN_SVG = re.compile(r"\\\\|\\(u00[01][0-9a-f]|[bf]|ufff[ef])")
 Rows = Sequence[Mapping[str, object]]
@@ -64,6 +66,46 @@ def specification_text(specification: Part, *, indent: int | None = None) -> str
     """Write Vega-Lite as JSON; characters that no SVG can have are written as their numbers."""
     text = json.dumps(specification, indent=indent, sort_keys=True)
     return _NOT_IN_SVG.sub(lambda found: f"\\\\{found[1]}" if found[1] else found[0], text)
+
+
+def shown_number(value: float) -> str:
+    """Write a number with three digits that count, without an exponent: 0.0123, 55.1, 31600."""
+    if not value:
+        return "0"
+    digits = max(0, 2 - math.floor(math.log10(abs(value))))
+    text = f"{value:.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def shown_time(microseconds: float) -> str:
+    """Write a time with three digits that count, in the unit that suits its size: 261 ms."""
+    unit, name = next((one for one in _MICROSECONDS if microseconds >= one[0]), _MICROSECONDS[-1])
+    return f"{shown_number(microseconds / unit)} {name}" if microseconds else "0"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """
+    What an axis measures.
+
+    Attributes:
+        factor: From a result's unit to the axis's.
+        title: What is written beside the axis.
+        shown: Writes a number of the axis.
+    """
+
+    factor: float
+    title: str
+    shown: Callable[[float], str] = shown_number
+
+
+MEASURES = {
+    "B/s": Measure(factor=1e-9, title="GB/s, median"),
+    "s": Measure(factor=1e6, title="time, median", shown=shown_time),
+}
+"""What the axis of results in a unit measures; times are drawn in microseconds."""
+BARS = "; pale: min to max"
+"""What the pale bars are, beside an axis."""
 
 
 def size_axis(field: str, sizes: Sequence[int], *, edge: float) -> "alt.X":
@@ -102,7 +144,7 @@ def colour_axis() -> "alt.Color":
     )
 
 
-def number_axis(scale: Scale) -> tuple[Part, Part]:
+def number_axis(scale: Scale, shown: Callable[[float], str] = shown_number) -> tuple[Part, Part]:
     """
     Make the scale and the axis of numbers; a logarithmic one has 1, 10, 100, and also 2 and 5 if
     these are few.
@@ -110,33 +152,27 @@ def number_axis(scale: Scale) -> tuple[Part, Part]:
     import altair as alt
 
     low, high = scale.low, scale.high
-    if not scale.logarithmic:
-        axis = alt.Axis(tickCount=_LINEAR_TICKS)
-        return _small(alt.Scale(type="linear", domain=[low, high], nice=False)), _small(axis)
-    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    digits = (1,) if high / low > _ONLY_TENS_FROM else (1, 2, 5)
-    ticks = [digit * 10.0**exponent for exponent in exponents for digit in digits]
-    names = {f"{tick:.12g}": shown_number(tick) for tick in ticks}
+    if scale.logarithmic:
+        exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        digits = (1,) if high / low > _ONLY_TENS_FROM else (1, 2, 5)
+        ticks = [digit * 10.0**exponent for exponent in exponents for digit in digits]
+    else:
+        ten = 10.0 ** math.floor(math.log10(high / _LINEAR_TICKS))
+        step = next(digit for digit in (1, 2, 5, 10) if digit * ten >= high / _LINEAR_TICKS) * ten
+        ticks = [step * number for number in range(_LINEAR_TICKS + 1)]
+    names = {f"{tick:.12g}": shown(tick) for tick in ticks}
     axis = alt.Axis(
         values=[tick for tick in ticks if low <= tick <= high],
         labelExpr=f"({json.dumps(names)})[format(datum.value, '.12~r')] || datum.label",
     )
-    return _small(alt.Scale(type="log", domain=[low, high], nice=False)), _small(axis)
+    kind = "log" if scale.logarithmic else "linear"
+    return _small(alt.Scale(type=kind, domain=[low, high], nice=False)), _small(axis)
 
 
 def _small(part: "alt.Scale | alt.Axis") -> Part:
     """Give what is set of a part: Altair copies all that could be set, for each layer."""
     small: Part = part.to_dict()
     return small
-
-
-def shown_number(value: float) -> str:
-    """Write a number with three digits that count, without an exponent: 0.0123, 55.1, 31600."""
-    if not value:
-        return "0"
-    digits = max(0, 2 - math.floor(math.log10(abs(value))))
-    text = f"{value:.{digits}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def look_of() -> dict[str, Any]:

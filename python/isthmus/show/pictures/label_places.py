@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log10
 
-# A logarithmic axis is used if values differ by more than this.
-_LOGARITHMIC_FROM = 20.0
+# A logarithmic axis is used if values differ by this or more.
+_LOGARITHMIC_FROM = 10.0
 _ROOM_BELOW, _ROOM_ABOVE = 0.8, 1.25
 _ROOM_LINEAR = 1.08
 
@@ -46,7 +46,7 @@ def scale_of(values: Sequence[float], height: float) -> Scale:
     differ much.
     """
     least, most = min(values), max(values)
-    if most / least > _LOGARITHMIC_FROM:
+    if most / least >= _LOGARITHMIC_FROM:
         low, high = least * _ROOM_BELOW, most * _ROOM_ABOVE
         return Scale(low=low, high=high, logarithmic=True, height=height)
     return Scale(low=0.0, high=most * _ROOM_LINEAR, logarithmic=False, height=height)

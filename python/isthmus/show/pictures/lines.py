@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from isthmus.measure.run.model import Result, Run, Status
-from isthmus.show.pictures.label_places import Scale
+from isthmus.show.pictures.drawing import Measure
+from isthmus.show.pictures.label_places import Scale, scale_of
 from isthmus.show.pictures.themes import Theme, theme_of
 
 # A curve through fewer sizes says nothing about sizes.
@@ -125,6 +126,12 @@ def relative_to(curves: Sequence[Line], label: str) -> list[Line]:
 def _over(result: Result, base: float) -> Result:
     numbers = {name: (getattr(result, name) or 0.0) / base for name in ("median", "min", "max")}
     return result.model_copy(update=numbers)
+
+
+def scale_over(lines: Iterable[Line], measure: Measure, height: float) -> Scale:
+    """Choose an axis, so many pixels high, for the medians of lines."""
+    values = [(r.median or 0.0) * measure.factor for line in lines for r in line.results]
+    return scale_of(values, height)
 
 
 def merged(curves: Sequence[Line], scale: Scale, factor: float) -> list[Line]:

@@ -14,14 +14,14 @@ from isthmus.decide.profile.model import Profile
 from isthmus.ground.sizes import format_size, powers_of_two
 from isthmus.measure.run.model import Result
 from isthmus.show.pictures.curves import HEIGHT, Look, curves_panel
-from isthmus.show.pictures.drawing import check_pictures, data_of, size_axis, write_chart
+from isthmus.show.pictures.drawing import MEASURES, check_pictures, data_of, size_axis, write_chart
 from isthmus.show.pictures.label_places import scale_of
 from isthmus.show.pictures.lines import Line
 
 if TYPE_CHECKING:
     import altair as alt
 
-_MICROSECONDS = 1e6
+_COSTS = replace(MEASURES["s"], title="everything")
 
 
 def draw_advice(
@@ -54,13 +54,13 @@ def _chart(
     ]
     curves = [_curve(name, found) for name in names]
     ends = [
-        end * _MICROSECONDS
+        end * _COSTS.factor
         for ways in found.values()
         for way in ways
         for end in (way.cost.low, way.cost.high)
     ]
     scale = scale_of([max(end, 1e-9) for end in ends], HEIGHT)
-    look = Look(factor=_MICROSECONDS, unit="everything, microseconds", ranges=True, colours={})
+    look = Look(measure=_COSTS, ranges=True, colours={})
     rows = [
         {"bytes": break_even.at, "from": format_size(break_even.at), "way": break_even.after.value}
         for break_even in break_evens
@@ -92,7 +92,7 @@ def _title(question: Question, profile: Profile) -> "alt.TitleParams":
         text=f"A buffer of each size {asked}",
         subtitle=[
             f"{emulated}{facts.gpu_name}, {facts.link}; everything, steady: allocate, copy, free",
-            "bars: the measured spread; dashed: another way becomes the fastest",
+            "dashed: another way becomes the fastest",
         ],
         anchor="start",
         subtitleColor="#555555",

@@ -1,16 +1,17 @@
 """The pictures of a run: bandwidths and times, every suite that measured any."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+import re
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isthmus.ground.spelling import counted
 from isthmus.measure.run.model import Run, Status
 from isthmus.show.pictures.curves import HEIGHT, Look, colours_of, curves_panel
-from isthmus.show.pictures.drawing import check_pictures, write_chart
-from isthmus.show.pictures.label_places import scale_of
+from isthmus.show.pictures.drawing import MEASURES, Measure, check_pictures, write_chart
+from isthmus.show.pictures.label_places import Scale
 from isthmus.show.pictures.lines import (
     Line,
     Panel,
@@ -19,6 +20,7 @@ from isthmus.show.pictures.lines import (
     merged,
     panels_by_theme,
     relative_to,
+    scale_over,
 )
 from isthmus.show.pictures.points import points_panel
 from isthmus.show.pictures.themes import Theme
@@ -26,10 +28,13 @@ from isthmus.show.pictures.themes import Theme
 if TYPE_CHECKING:
     import altair as alt
 
-_AXES = {"B/s": (1e-9, "GB/s, median"), "s": (1e6, "microseconds, median")}
 # More don't fit on a screen.
 _MOST_PANELS = 8
 _COLUMNS = 2
+# Panels that differ in these words alone are compared: they have one scale.
+_DIRECTION = re.compile(
+    r"\b(H2D|D2H|(host|device|all) to (host|device|all)|write|read|upload|download)\b(, )?"
+)
 _MOST_ROWS = 24
 
 
@@ -47,17 +52,30 @@ class PanelChart:
     One panel of a picture.
 
     Attributes:
-        factor: From a result's unit to the axis's.
         are_curves: Whether these are curves over sizes; if not, each result has a row.
         chart: The drawing, without a configuration.
     """
 
     title: str
-    unit: str
-    factor: float
+    measure: Measure
     lines: tuple[Line, ...]
     are_curves: bool
     chart: "alt.LayerChart | alt.FacetChart"
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What a panel shows, and of which family of panels it has its scale."""
+
+    title: str
+    measure: Measure
+    lines: Sequence[Line]
+    are_curves: bool
+    family: str
+
+    @property
+    def alike(self) -> Hashable:
+        return self.family, self.measure, self.are_curves
 
 
 def draw_run(run: Run, folder: Path) -> Drawn:
@@ -92,66 +110,81 @@ def _why_not(run: Run, suite: str) -> str:
 def charts(run: Run) -> "dict[str, alt.TopLevelMixin]":
     """Make every picture of a run, by the name of its file."""
     drawn: dict[str, alt.TopLevelMixin] = {}
-    for name, (theme, panels) in panels_by_theme({"": drawable(run)}).items():
-        made = iter([panel.chart for panel in panel_charts(theme, panels)])
+    themes = panels_by_theme({"": drawable(run)})
+    for name, panels in panel_charts(themes).items():
+        made = iter([panel.chart for panel in panels])
         part = 1
         while some := list(islice(made, _MOST_PANELS)):
-            drawn[name if part == 1 else f"{name}-{part}"] = _picture(run, theme, some, part)
+            picture = _picture(run, themes[name][0], some, part)
+            drawn[name if part == 1 else f"{name}-{part}"] = picture
             part += 1
     return drawn
 
 
-def panel_charts(theme: Theme, panels: Sequence[Panel]) -> list[PanelChart]:
+def panel_charts(
+    themes: Mapping[str, tuple[Theme, Sequence[Panel]]],
+) -> dict[str, list[PanelChart]]:
     """
-    Draw the panels of a picture, of more than six curves as several. A name has the same colour in
-    all of them, as far as these go.
+    Draw the panels of pictures, of more than six curves as several. Those of both directions have
+    one scale; in a picture a name has one colour, as far as these go.
     """
-    colours = colours_of(line.label for panel in panels for line in panel.curves)
-    return [chart for panel in panels for chart in _panel_charts(theme, panel, colours)]
+    parts = {name: list(_parts(*both)) for name, both in themes.items()}
+    alike: dict[Hashable, list[Line]] = {}
+    for part in chain.from_iterable(parts.values()):
+        alike.setdefault(part.alike, []).extend(part.lines)
+    scales = {
+        part.alike: scale_over(alike[part.alike], part.measure, HEIGHT)
+        for part in chain.from_iterable(parts.values())
+    }
+    found: dict[str, list[PanelChart]] = {}
+    for name, (theme, panels) in themes.items():
+        colours = colours_of(line.label for panel in panels for line in panel.curves)
+        found[name] = [
+            chart
+            for part in parts[name]
+            for chart in _charts(part, scales[part.alike], theme.spread, colours)
+        ]
+    return found
 
 
-def _panel_charts(theme: Theme, panel: Panel, colours: Mapping[str, int]) -> list[PanelChart]:
-    factor, unit = _AXES[panel.unit]
-    look = Look(factor=factor, unit=unit, ranges=theme.spread, colours=colours)
-    made = _curve_charts(panel.title, panel.curves, look)
-    if theme.reference is not None:
-        ratio = replace(look, factor=1.0, unit=f"{theme.reference} memory = 1")
-        title = f"{panel.title}, relative to {theme.reference} memory"
-        made += _curve_charts(title, relative_to(panel.curves, theme.reference), ratio)
-    for start in range(0, len(panel.points), _MOST_ROWS):
-        rows = panel.points[start : start + _MOST_ROWS]
-        title = f"{panel.title}, at few sizes" if panel.curves else panel.title
-        made.append(
-            PanelChart(
-                title=title,
-                unit=unit,
-                factor=factor,
-                lines=rows,
-                are_curves=False,
-                chart=points_panel(title, rows, factor=factor, unit=unit),
-            )
-        )
-    return made
+def _parts(theme: Theme, panels: Sequence[Panel]) -> "Iterator[_Part]":
+    """Divide panels into curves, these relative to one of them, and single points."""
+    for panel in panels:
+        title, measure, curves = panel.title, MEASURES[panel.unit], panel.curves
+        family = _DIRECTION.sub("", f"{theme.title}: {title}")
+        if curves:
+            yield _Part(title, measure, curves, are_curves=True, family=family)
+        if theme.reference is not None and (ratios := relative_to(curves, theme.reference)):
+            memory = f"{theme.reference} memory"
+            ratio = Measure(factor=1.0, title=f"{memory} = 1")
+            relative = f"{title}, relative to {memory}"
+            yield _Part(relative, ratio, ratios, are_curves=True, family=family)
+        if panel.points:
+            few = f"{title}, at few sizes" if curves else title
+            yield _Part(few, measure, panel.points, are_curves=False, family=family)
 
 
-def _curve_charts(title: str, curves: Sequence[Line], look: Look) -> list[PanelChart]:
-    if not curves:
-        return []
-    values = [(r.median or 0.0) * look.factor for line in curves for r in line.results]
-    scale = scale_of(values, HEIGHT)
-    groups = in_sixes(merged(curves, scale, look.factor))
-    titles = [_numbered(title, index, len(groups)) for index in range(len(groups))]
-    return [
-        PanelChart(
-            title=own,
-            unit=look.unit,
-            factor=look.factor,
+def _charts(
+    part: _Part, scale: Scale, ranges: bool, colours: Mapping[str, int]
+) -> "Iterator[PanelChart]":
+    measure, lines = part.measure, part.lines
+    if part.are_curves:
+        groups = in_sixes(merged(lines, scale, measure.factor))
+        titles = [_numbered(part.title, index, len(groups)) for index in range(len(groups))]
+        look = Look(measure=measure, ranges=ranges, colours=colours)
+        drawn = [curves_panel(*one, scale, look) for one in zip(titles, groups, strict=True)]
+    else:
+        groups = [list(lines[at : at + _MOST_ROWS]) for at in range(0, len(lines), _MOST_ROWS)]
+        titles = [part.title] * len(groups)
+        drawn = [points_panel(part.title, group, measure, scale) for group in groups]
+    for title, group, chart in zip(titles, groups, drawn, strict=True):
+        yield PanelChart(
+            title=title,
+            measure=measure,
             lines=tuple(group),
-            are_curves=True,
-            chart=curves_panel(own, group, scale, look),
+            are_curves=part.are_curves,
+            chart=chart,
         )
-        for own, group in zip(titles, groups, strict=True)
-    ]
 
 
 def _numbered(title: str, index: int, number: int) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from isthmus.ground.sizes import format_size
-from isthmus.show.pictures.drawing import colour_axis, data_of, number_axis, shown_number
-from isthmus.show.pictures.label_places import scale_of
+from isthmus.show.pictures.drawing import BARS, Measure, colour_axis, data_of, number_axis
+from isthmus.show.pictures.label_places import Scale
 from isthmus.show.pictures.lines import Line
 
 if TYPE_CHECKING:
@@ -16,17 +16,16 @@ _COLOUR, _RANGE_OPACITY = 0, 0.35
 
 
 def points_panel(
-    title: str, lines: Sequence[Line], *, factor: float, unit: str
+    title: str, lines: Sequence[Line], measure: Measure, scale: Scale
 ) -> "alt.LayerChart | alt.FacetChart":
     """
-    Draw a panel: a point at each median, a bar from minimum to maximum behind it; `factor` leads
-    from a result's unit to the axis's.
+    Draw a panel: a point at each median, and behind it a bar from minimum to maximum, as far as the
+    axis goes.
     """
     import altair as alt
 
-    rows = _rows(lines, factor)
-    scale = scale_of([float(str(row["value"])) for row in rows], 1)
-    shown, ticks = number_axis(scale)
+    rows = _rows(lines, measure)
+    shown, ticks = number_axis(scale, measure.shown)
     for row in rows:
         row["low"] = min(max(float(str(row["low"])), scale.low), scale.high)
         row["high"] = min(float(str(row["high"])), scale.high)
@@ -40,7 +39,8 @@ def points_panel(
         ),
         color=colour_axis(),
     )
-    along: dict[str, Any] = {"type": "quantitative", "scale": shown, "axis": ticks, "title": unit}
+    along: dict[str, Any] = {"type": "quantitative", "scale": shown, "axis": ticks}
+    along["title"] = f"{measure.title}{BARS}"
     ranges = base.mark_rule(opacity=_RANGE_OPACITY, strokeWidth=6).encode(
         x=alt.X("low", **along), x2=alt.X2("high")
     )
@@ -59,22 +59,22 @@ def points_panel(
     )
 
 
-def _rows(lines: Sequence[Line], factor: float) -> list[dict[str, object]]:
+def _rows(lines: Sequence[Line], measure: Measure) -> list[dict[str, object]]:
     sizes = {result.bytes for line in lines for result in line.results}
     found: list[dict[str, object]] = []
     for line in lines:
         for result in line.results:
             size = format_size(result.bytes) if len(sizes) > 1 else ""
-            value = (result.median or 0.0) * factor
+            value = (result.median or 0.0) * measure.factor
             found.append(
                 {
                     "what": ", ".join(filter(None, (line.label, size)))
                     or format_size(result.bytes),
                     "colour": _COLOUR,
                     "value": value,
-                    "low": (result.min or 0.0) * factor,
-                    "high": (result.max or 0.0) * factor,
-                    "shown": shown_number(value),
+                    "low": (result.min or 0.0) * measure.factor,
+                    "high": (result.max or 0.0) * measure.factor,
+                    "shown": measure.shown(value),
                 }
             )
     return found
