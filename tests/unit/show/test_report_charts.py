@@ -10,6 +10,7 @@ from isthmus.measure.expected.judging import judge
 from isthmus.measure.expected.shortfall import explanations
 from isthmus.measure.run.model import Run
 from isthmus.measure.run.reading import read_run
+from isthmus.show.document.as_html import _drawn_columns
 from isthmus.show.document.chapters import chapters_of
 from isthmus.show.document.gains import gains_of
 from isthmus.show.document.limits import limits_of
@@ -125,3 +126,12 @@ def test_a_link_at_its_most_is_no_cause_of_slow_copies(h100: Run) -> None:
     unknown = h100.machine.link.model_copy(update={"generation_max": None, "width_max": None})
     unread = h100.machine.model_copy(update={"link": unknown})
     assert any("width" in cause for cause in explanations(unread, judged))
+
+
+def test_the_saved_numbers_of_a_chart_with_bars_are_its_medians(
+    h100: Run, figures: dict[str, Figure]
+) -> None:
+    chart = figures["Pinned against pageable host memory, allocated anew between copies: D2H"]
+    medians = [(r.median or 0.0) / 1e9 for r in h100.results if r.kind == "pinned_vs_pageable"]
+    saved = _drawn_columns(chart)["value"]
+    assert all(any(value == pytest.approx(one, rel=1e-4) for one in medians) for value in saved)

@@ -137,7 +137,8 @@ def _ranges(
     import altair as alt
 
     inside = [
-        {**row, "value": max(float(str(row["min"])), scale.low)}
+        {"colour": row["colour"], "bytes": row["bytes"]}
+        | {"value": max(float(str(row["min"])), scale.low)}
         | {"max": min(float(str(row["max"])), scale.high)}
         for row in rows
     ]
