@@ -1,11 +1,11 @@
 """Pictures for a document: small specifications, their data as columns, and the same in words."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from isthmus.ground.sizes import format_size
 from isthmus.show.document.parts import Figure
-from isthmus.show.pictures.drawing import described, shown_number
+from isthmus.show.pictures.drawing import Shown, described, shown_number
 from isthmus.show.pictures.lines import Line
 from isthmus.show.pictures.of_run import PanelChart
 from isthmus.show.pictures.themes import Theme
@@ -17,19 +17,18 @@ _MOST_IN_WORDS = 12
 def figure_of(theme: Theme, panel: PanelChart) -> Figure:
     """Make the figure of a panel."""
     title = ": ".join(filter(None, (theme.title, panel.title)))
-    kind = "curves" if panel.are_curves else "points"
+    kind = "curves" if panel.part.are_curves else "points"
     return figure(
-        title, described(panel.chart), kind=kind, words=_words(panel), shown=panel.measure.shown
+        title,
+        described(panel.chart),
+        kind=kind,
+        words=_words(panel),
+        shown=panel.part.measure.shown,
     )
 
 
 def figure(
-    title: str,
-    specification: dict[str, Any],
-    *,
-    kind: str,
-    words: str,
-    shown: Callable[[float], str] = shown_number,
+    title: str, specification: dict[str, Any], *, kind: str, words: str, shown: Shown = shown_number
 ) -> Figure:
     """Take a chart's specification, with its data in "datasets", apart, and keep it."""
     for part in ("$schema", "config", "title"):
@@ -54,9 +53,7 @@ def _short(value: object) -> object:
     return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
 
 
-def _legend(
-    data: Iterable[Mapping[str, list[Any]]], shown: Callable[[float], str]
-) -> tuple[tuple[int, str], ...]:
+def _legend(data: Iterable[Mapping[str, list[Any]]], shown: Shown) -> tuple[tuple[int, str], ...]:
     """Name the lines of a panel by the data that has their widths: its curves'."""
     last: dict[tuple[int, str], float] = {}
     for columns in data:
@@ -75,11 +72,11 @@ def _words(panel: PanelChart) -> str:
     told = "; ".join(_line_words(line, panel) for line in shown)
     more = len(panel.lines) - len(shown)
     rest = f"; and {more} more" if more else ""
-    return f"{panel.measure.title}: {told}{rest}"
+    return f"{panel.part.measure.title}: {told}{rest}"
 
 
 def _line_words(line: Line, panel: PanelChart) -> str:
-    first, last, measure = line.results[0], line.results[-1], panel.measure
+    first, last, measure = line.results[0], line.results[-1], panel.part.measure
     numbers = [
         f"{measure.shown((r.median or 0.0) * measure.factor)} at {format_size(r.bytes)}"
         for r in (first, last)

@@ -206,16 +206,14 @@ def _places(
 ) -> list[tuple[list[str], float]]:
     """Give each curve's label, in lines, and the pixel of its middle."""
     lasts = [(curve.results[-1].median or 0.0) * measure.factor for curve in curves]
-    labels = [
-        _in_lines(curve.label, measure.shown(last))
-        for curve, last in zip(curves, lasts, strict=True)
-    ]
+    ends = map(measure.shown, lasts)
+    labels = [_in_lines(curve.label, end) for curve, end in zip(curves, ends, strict=True)]
     heights = [float(_LINE_PIXELS * len(label) + _LABEL_GAP) for label in labels]
     places = spread([scale.pixel(last) for last in lasts], heights, HEIGHT)
     return list(zip(labels, places, strict=True))
 
 
-def _in_lines(label: str, last: str) -> list[str]:
+def _in_lines(label: str, end: str) -> list[str]:
     """Break a label after the names of curves, and end it with its curve's last value."""
     lines: list[str] = []
     for name in label.split("; "):
@@ -223,4 +221,4 @@ def _in_lines(label: str, last: str) -> list[str]:
             lines[-1] = f"{lines[-1]}; {name}"
         else:
             lines.append(name)
-    return [*lines[:-1], f"{lines[-1]}: {last}"]
+    return [*lines[:-1], f"{lines[-1]}: {end}"]

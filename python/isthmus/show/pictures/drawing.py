@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from isthmus.files.whole import write_whole
 from isthmus.ground.extras import packages_for
@@ -34,6 +34,8 @@ _MICROSECONDS = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"), (1e-3, "ns"))
 # In JSON's spelling: what XML, and so SVG, can't have. Vega's program ends the process for it.
 _NOT_IN_SVG = re.compile(r"\\\\|\\(u00[01][0-9a-f]|[bf]|ufff[ef])")
 Rows = Sequence[Mapping[str, object]]
+Shown = Callable[[float], str]
+"""Writes a number of an axis."""
 Part = dict[str, Any]
 """A part of a Vega-Lite specification."""
 
@@ -85,18 +87,11 @@ def shown_time(microseconds: float) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """
-    What an axis measures.
-
-    Attributes:
-        factor: From a result's unit to the axis's.
-        title: What is written beside the axis.
-        shown: Writes a number of the axis.
-    """
+    """What an axis measures: the factor from a result's unit to its own, and its words."""
 
     factor: float
     title: str
-    shown: Callable[[float], str] = shown_number
+    shown: Shown = shown_number
 
 
 MEASURES = {
@@ -165,7 +160,7 @@ def number_axis(scale: Scale, shown: Callable[[float], str] = shown_number) -> t
         values=[tick for tick in ticks if low <= tick <= high],
         labelExpr=f"({json.dumps(names)})[format(datum.value, '.12~r')] || datum.label",
     )
-    kind = "log" if scale.logarithmic else "linear"
+    kind: Literal["log", "linear"] = "log" if scale.logarithmic else "linear"
     return _small(alt.Scale(type=kind, domain=[low, high], nice=False)), _small(axis)
 
 

@@ -47,25 +47,14 @@ class Drawn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PanelChart:
+class Part:
     """
-    One panel of a picture.
+    What one panel shows, or several if it is too much for one.
 
     Attributes:
         are_curves: Whether these are curves over sizes; if not, each result has a row.
-        chart: The drawing, without a configuration.
+        family: Panels of one family have one scale.
     """
-
-    title: str
-    measure: Measure
-    lines: tuple[Line, ...]
-    are_curves: bool
-    chart: "alt.LayerChart | alt.FacetChart"
-
-
-@dataclass(frozen=True)
-class _Part:
-    """What a panel shows, and of which family of panels it has its scale."""
 
     title: str
     measure: Measure
@@ -75,7 +64,18 @@ class _Part:
 
     @property
     def alike(self) -> Hashable:
+        """Tell apart what can't have one scale."""
         return self.family, self.measure, self.are_curves
+
+
+@dataclass(frozen=True, kw_only=True)
+class PanelChart:
+    """One panel of a picture: some lines of a part, and their drawing without a configuration."""
+
+    title: str
+    part: Part
+    lines: Sequence[Line]
+    chart: "alt.LayerChart | alt.FacetChart"
 
 
 def draw_run(run: Run, folder: Path) -> Drawn:
@@ -132,63 +132,53 @@ def panel_charts(
     alike: dict[Hashable, list[Line]] = {}
     for part in chain.from_iterable(parts.values()):
         alike.setdefault(part.alike, []).extend(part.lines)
-    scales = {
-        part.alike: scale_over(alike[part.alike], part.measure, HEIGHT)
-        for part in chain.from_iterable(parts.values())
-    }
-    found: dict[str, list[PanelChart]] = {}
+    found: dict[str, list[PanelChart]] = {name: [] for name in themes}
     for name, (theme, panels) in themes.items():
         colours = colours_of(line.label for panel in panels for line in panel.curves)
-        found[name] = [
-            chart
-            for part in parts[name]
-            for chart in _charts(part, scales[part.alike], theme.spread, colours)
-        ]
+        for part in parts[name]:
+            look = Look(measure=part.measure, ranges=theme.spread, colours=colours)
+            found[name] += _charts(part, scale_over(alike[part.alike], part.measure, HEIGHT), look)
     return found
 
 
-def _parts(theme: Theme, panels: Sequence[Panel]) -> "Iterator[_Part]":
+def _parts(theme: Theme, panels: Sequence[Panel]) -> Iterator[Part]:
     """Divide panels into curves, these relative to one of them, and single points."""
     for panel in panels:
         title, measure, curves = panel.title, MEASURES[panel.unit], panel.curves
-        family = _DIRECTION.sub("", f"{theme.title}: {title}")
-        if curves:
-            yield _Part(title, measure, curves, are_curves=True, family=family)
-        if theme.reference is not None and (ratios := relative_to(curves, theme.reference)):
-            memory = f"{theme.reference} memory"
-            ratio = Measure(factor=1.0, title=f"{memory} = 1")
-            relative = f"{title}, relative to {memory}"
-            yield _Part(relative, ratio, ratios, are_curves=True, family=family)
-        if panel.points:
-            few = f"{title}, at few sizes" if curves else title
-            yield _Part(few, measure, panel.points, are_curves=False, family=family)
+        memory = f"{theme.reference} memory"
+        ratio = Measure(factor=1.0, title=f"{memory} = 1")
+        few = f"{title}, at few sizes" if curves else title
+        ratios = relative_to(curves, theme.reference) if theme.reference else []
+        for own, unit, lines in (
+            (title, measure, curves),
+            (f"{title}, relative to {memory}", ratio, ratios),
+            (few, measure, panel.points),
+        ):
+            if lines:
+                yield Part(
+                    title=own,
+                    measure=unit,
+                    lines=lines,
+                    are_curves=lines is not panel.points,
+                    family=_DIRECTION.sub("", f"{theme.title}: {title}"),
+                )
 
 
-def _charts(
-    part: _Part, scale: Scale, ranges: bool, colours: Mapping[str, int]
-) -> "Iterator[PanelChart]":
-    measure, lines = part.measure, part.lines
+def _charts(part: Part, scale: Scale, look: Look) -> Iterator[PanelChart]:
+    lines = part.lines
     if part.are_curves:
-        groups = in_sixes(merged(lines, scale, measure.factor))
-        titles = [_numbered(part.title, index, len(groups)) for index in range(len(groups))]
-        look = Look(measure=measure, ranges=ranges, colours=colours)
-        drawn = [curves_panel(*one, scale, look) for one in zip(titles, groups, strict=True)]
+        groups = in_sixes(merged(lines, scale, part.measure.factor))
     else:
         groups = [list(lines[at : at + _MOST_ROWS]) for at in range(0, len(lines), _MOST_ROWS)]
-        titles = [part.title] * len(groups)
-        drawn = [points_panel(part.title, group, measure, scale) for group in groups]
-    for title, group, chart in zip(titles, groups, drawn, strict=True):
-        yield PanelChart(
-            title=title,
-            measure=measure,
-            lines=tuple(group),
-            are_curves=part.are_curves,
-            chart=chart,
+    for number, group in enumerate(groups, start=1):
+        ending = f", {number} of {len(groups)}" if len(groups) > 1 else ""
+        title = f"{part.title}{ending}".removeprefix(", ")
+        chart = (
+            curves_panel(title, group, scale, look)
+            if part.are_curves
+            else points_panel(title, group, part.measure, scale)
         )
-
-
-def _numbered(title: str, index: int, number: int) -> str:
-    return title if number == 1 else f"{title}, {index + 1} of {number}".removeprefix(", ")
+        yield PanelChart(title=title, part=part, lines=group, chart=chart)
 
 
 def _picture(
