@@ -67,6 +67,7 @@ def print_report(run: Run, layout: TableLayout) -> None:
             width=width,
             verbose=layout.verbose,
             pictures=draws_characters(sys.stdout),
+            brief=layout.brief,
         ),
         width,
     )

@@ -50,10 +50,11 @@ class RunFormat(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class TableLayout:
-    """How a run is written."""
+    """How a run is written; brief text has no tables."""
 
     wanted: RunFormat = RunFormat.TEXT
     verbose: bool = False
+    brief: bool = False
     as_json: bool = False
 
 

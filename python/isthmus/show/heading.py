@@ -9,20 +9,15 @@ from isthmus.measure.run.machine import Link, Machine
 from isthmus.measure.run.model import Run
 from isthmus.show.page import Table
 
-WHOSE_TIME = (
-    "what crosses the link, launches and pinning take modelled time, all else this CPU's own"
-)
+WHOSE_TIME = "Link, launch and pinning times are simulated; everything else is this CPU."
 
 
 def emulated_warning(machine: Machine) -> str | None:
     """Say that the times are modelled, and why the emulated device was used."""
     if not machine.emulated:
         return None
-    because = f" ({machine.emulated_because})" if machine.emulated_because else ""
-    return (
-        f"EMULATED device, profile '{machine.profile}'{because}: modelled, not measured on a GPU; "
-        f"{WHOSE_TIME}"
-    )
+    because = f"; {machine.emulated_because}" if machine.emulated_because else ""
+    return f"EMULATED GPU (profile {machine.profile}{because}). {WHOSE_TIME} No GPU was measured."
 
 
 def about_device(machine: Machine, tables: Iterable[Table | None]) -> tuple[Table, ...]:

@@ -27,6 +27,7 @@ class Page:
 
     Attributes:
         warning: The first line, if the numbers need a warning.
+        verdict: The last lines: what the numbers say, and what to do.
     """
 
     warning: str | None
@@ -34,3 +35,4 @@ class Page:
     tables: tuple[Table, ...]
     foot: tuple[str, ...]
     problems: tuple[str, ...]
+    verdict: tuple[str, ...] = ()

@@ -1,6 +1,7 @@
 """`isthmus bench`."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -165,7 +166,10 @@ def _measure_and_report(
     run, stopped = measure(request, keeping, checked)
     # Files first: then a stdout that fails loses nothing.
     keeping.end(run)
-    codes = [write_output(run, path, layout, debug=debug), show(run, layout, debug=debug)]
+    codes = [write_output(run, path, layout, debug=debug)]
+    # The tables are in the file.
+    brief = path is not None and codes == [ExitCode.OK] and not layout.verbose
+    codes.append(show(run, replace(layout, brief=brief), debug=debug))
     codes.append(_judge(run, layout, verdicts, debug=debug))
     if run.run.interrupted:
         return ExitCode.INTERRUPTED if stopped else ExitCode.ERROR

@@ -15,7 +15,7 @@ from isthmus.show.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, 
 from isthmus.show.heading import WHOSE_TIME
 from isthmus.show.page import Table
 
-_EMULATED = f"EMULATED, and says nothing about a GPU: {WHOSE_TIME}; these change with its load"
+_EMULATED = f"EMULATED GPU: says nothing about a real one. {WHOSE_TIME}"
 _INDENT = " " * 10
 _BOYER = (
     "On a GTX 280 (M. Boyer, University of Virginia), cudaMallocHost paid from 16 MB on if "

@@ -23,7 +23,7 @@ _USUAL_BYTES = 4
 _MANY_WAYS = {
     "batch": "in one batch",
     "graph": "in one graph",
-    "kernel": "by one kernel",
+    "kernel": "in one kernel",
     "packed": "packed into one copy",
 }
 _LIFE = "allocating and freeing {}"
@@ -60,9 +60,9 @@ def _pin(run: Run) -> Gain | None:
             cases.append((f"{noun} of {format_size(size)}", pageable[size], pinned[size]))
     how = (
         "Use `isthmus.pinned.empty`, `cudaHostAlloc`, or `pin_memory()` in PyTorch. `isthmus.copy` "
-        "copies other memory through pinned memory, by several threads"
+        "copies other memory through pinned memory, with several threads"
     )
-    return _gain("Keep what is copied in pinned memory", how, cases, "bandwidth")
+    return _gain("Pin the memory that is copied", how, cases, "bandwidth")
 
 
 def _window(run: Run) -> Gain | None:

@@ -41,16 +41,15 @@ def verdict_of(run: Run, name: str = "") -> Verdict:
 
 def _headline(run: Run, judged: Sequence[Judged], found: Sequence[Finding]) -> tuple[Mark, str]:
     if run.machine.emulated:
-        return Mark.NOTE, "Modelled: no GPU was measured, so nothing here says how healthy one is."
+        return Mark.NOTE, "Simulated: no GPU was measured, so this says nothing about one."
     if impossible_findings(run):
-        return Mark.BAD, "Not to be trusted: some numbers of this run are impossible."
+        return Mark.BAD, "Not to be trusted: this run has impossible numbers."
     short = _short(judged)
     if any(finding.mark is Mark.BAD for finding in found):
         return Mark.BAD, "Not healthy: something here fails or slows copies down."
     if not judged:
         return Mark.NOTE, (
-            "Nothing was found that slows copies down. For what this run measured, there are no "
-            f"expected values of {run.machine.device.name}."
+            "No problem found. There are no expected values to compare this run with."
         )
     of = f"of {counted(len(judged), 'result')}"
     if short:

@@ -27,15 +27,12 @@ def _link(run: Run) -> str:
     link = run.machine.link
     lane = link_values().lane_bytes_per_s.get(link.generation or 0)
     if lane is None or not link.width:
-        return f"Large copies with pinned memory: {reached}."
+        return f"Large copies: {reached}."
     most = lane * link.width
     share = copy.median / most
-    name = f"PCIe Gen{link.generation} x{link.width}"
-    link_limits = "The link limits" if share >= _NEARLY else "The link isn't all that limits"
-    return (
-        f"{link_limits} large copies with pinned memory: {reached}, {share * 100:.0f} % of the "
-        f"{readable(most, 'B/s')} that {name} carries with its packets' headers."
-    )
+    name = f"Gen{link.generation} x{link.width}"
+    limit = "The link" if share >= _NEARLY else "More than the link"
+    return f"{limit}: {reached}, {share * 100:.0f} % of {name} ({readable(most, 'B/s')})."
 
 
 def _staging(run: Run) -> str:
@@ -49,9 +46,9 @@ def _staging(run: Run) -> str:
         else ""
     )
     return (
-        "One CPU core limits large copies with pageable memory, because the driver uses it to copy "
-        f"them through pinned memory of its own. An upload of {format_size(pageable.bytes)} "
-        f"reaches {readable(pageable.median, 'B/s')}{beside}."
+        f"One CPU core: pageable uploads of {format_size(pageable.bytes)} reach "
+        f"{readable(pageable.median, 'B/s')}, because the driver copies them through pinned memory "
+        f"of its own{beside}."
     )
 
 
@@ -77,10 +74,7 @@ def _smallest(run: Run) -> str:
     ]
     if not told:
         return ""
-    return (
-        "The call and the wait for its end limit single small copies, whatever their size. A "
-        f"blocking upload takes {listed(told)}."
-    )
+    return f"Call and wait: a blocking upload takes {listed(told)}."
 
 
 def _largest(found: dict[int, Result]) -> Result | None:

@@ -17,7 +17,7 @@ _SMALL_WAYS = {
     "async": "asynchronously",
     "batch": "in a batch",
     "graph": "in a graph",
-    "sm": "by a kernel",
+    "sm": "in a kernel",
     "window": "through a window",
 }
 _UP = {"h2d": "up", "d2h": "down"}
@@ -26,15 +26,23 @@ _MUCH = 1.05
 
 def about_bandwidth(run: Run) -> str:
     """Give the rates of the largest copies of pinned and pageable memory, up and down."""
-    found = {(way, to): bandwidths(run, to, way) for way in _WAYS for to in DIRECTIONS}
-    sizes = [set(rates) for rates in found.values() if rates]
-    size = max(set.intersection(*sizes), default=None) if sizes else None
-    parts = []
-    for way, memory in _WAYS.items():
-        rates = [(_UP[to], found[way, to]) for to in DIRECTIONS]
-        told = [f"{_number(rate[size])} {up}" for up, rate in rates if size in rate]
-        parts += [f"{' and '.join(told)} with {memory} memory"] if told else []
-    return f"Copies of {format_size(size)} reach {', and '.join(parts)}." if size else ""
+    size = _largest(run, *_WAYS)
+    parts = [said for way in _WAYS if (said := rates_of(run, way, size))]
+    return f"Copies of {format_size(size)} reach {', and '.join(parts)}." if parts else ""
+
+
+def rates_of(run: Run, way: str, size: int | None = None) -> str:
+    """Give the rates of copies of a size, by default the largest, up and down; "" without any."""
+    size = _largest(run, way) if size is None else size
+    found = ((_UP[to], bandwidths(run, to, way).get(size)) for to in DIRECTIONS)
+    told = [f"{_number(rate)} {up}" for up, rate in found if rate is not None]
+    return f"{' and '.join(told)} with {_WAYS[way]} memory" if told else ""
+
+
+def _largest(run: Run, *ways: str) -> int:
+    """Give the largest size that all of these were measured with; 0 if there is none."""
+    found = [set(rates) for way in ways for to in DIRECTIONS if (rates := bandwidths(run, to, way))]
+    return max(set.intersection(*found), default=0) if found else 0
 
 
 def about_latency(run: Run) -> str:

@@ -19,19 +19,21 @@ def as_renderable(
     width: int,
     verbose: bool = False,
     pictures: bool = False,
+    brief: bool = False,
 ) -> Text:
     """Lay out a run for a terminal: the same words and numbers as the plain text."""
-    return page_renderable(page_as(run, verbose=verbose, pictures=pictures), width)
+    return page_renderable(page_as(run, verbose=verbose, pictures=pictures, brief=brief), width)
 
 
 def page_renderable(page: Page, width: int) -> Text:
     """Lay out a page for a terminal of so many columns."""
     warning = [page.warning] if page.warning else []
     blocks = [
-        [*_lines(warning, width, "bold yellow"), *map(_text, head_of(page, width))],
+        [*_lines(warning, width, "bold yellow"), *map(_text, head_of(page.head, width))],
         *(_table(table, width) for table in page.tables),
         _lines(page.foot, width, "dim"),
         [line for text in page.problems for line in _lines([text], width, _style(text))],
+        [_text(line, "bold") for line in head_of(page.verdict, width)],
     ]
     return Text("\n\n").join(Text("\n").join(block) for block in blocks if block)
 

@@ -1,8 +1,10 @@
 """A run as plain text: aligned columns, no colour, the same bytes for the same width."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from isthmus.measure.run.model import Run
+from isthmus.show.document.closing import closing_lines
 from isthmus.show.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped_lines
 from isthmus.show.heading import about_device, emulated_warning, head_lines
 from isthmus.show.page import Page
@@ -73,34 +75,41 @@ def page_of(run: Run) -> Page:
     )
 
 
-def page_as(run: Run, *, verbose: bool, pictures: bool = False) -> Page:
+def page_as(run: Run, *, verbose: bool, pictures: bool = False, brief: bool = False) -> Page:
     """
-    Collect a report; for a quick run, a first look. Pictures are lines of bars, in characters that
-    an encoding may lack.
+    Collect a report: for a quick run a first look, brief ones without tables, and each with its
+    verdict. Pictures are lines of bars, in characters that an encoding may lack.
     """
-    collect = first_look_of if is_first_look(run) and not verbose else page_of
-    page = collect(run)
+    is_first = is_first_look(run) and not verbose
+    page = first_look_of(run) if is_first or brief else page_of(run)
     samples = about_device(run.machine, [samples_table(run)] if verbose else [])
-    sweeps = about_device(run.machine, sweep_tables(run) if pictures else [])
-    return replace(page, tables=(*page.tables, *sweeps, *samples))
+    sweeps = about_device(run.machine, sweep_tables(run) if pictures and not is_first else [])
+    tables = () if brief else (*page.tables, *sweeps, *samples)
+    return replace(page, tables=tables, verdict=closing_lines(run))
 
 
-def as_text(run: Run, *, verbose: bool = False, width: int = PAGE_WIDTH) -> str:
+def as_text(
+    run: Run, *, verbose: bool = False, brief: bool = False, width: int = PAGE_WIDTH
+) -> str:
     """Write a run as plain text."""
-    return page_text(page_as(run, verbose=verbose), width)
+    return page_text(page_as(run, verbose=verbose, brief=brief), width)
 
 
 def page_text(page: Page, width: int = PAGE_WIDTH) -> str:
     """Write a page as plain text, in lines of at most so many characters."""
     blocks = [
-        [*wrapped_lines([page.warning] if page.warning else [], width), *head_of(page, width)],
+        [
+            *wrapped_lines([page.warning] if page.warning else [], width),
+            *head_of(page.head, width),
+        ],
         *(table_lines(table, width) for table in page.tables),
         wrapped_lines(page.foot, width),
         wrapped_lines(page.problems, width),
+        head_of(page.verdict, width),
     ]
     return blocks_text(blocks)
 
 
-def head_of(page: Page, width: int) -> list[str]:
-    """Wrap the lines about the run; what follows a line's first word stays below itself."""
-    return wrapped_lines(page.head, width, indent=_HEAD_INDENT)
+def head_of(lines: Sequence[str], width: int) -> list[str]:
+    """Wrap lines about the run; what follows a line's first word stays below itself."""
+    return wrapped_lines(lines, width, indent=_HEAD_INDENT)

@@ -20,7 +20,7 @@ def render_as(run: Run, layout: TableLayout) -> str:
         write = as_nvbandwidth_json if layout.as_json else as_nvbandwidth
         return write(run, verbose=layout.verbose)
     if layout.wanted == RunFormat.TEXT:
-        return as_text(run, verbose=layout.verbose)
+        return as_text(run, verbose=layout.verbose, brief=layout.brief)
     writers = {
         RunFormat.JSON: run_text,
         RunFormat.CSV: as_csv,

@@ -4,7 +4,8 @@ from isthmus.ground.sizes import format_size
 from isthmus.ground.spelling import counted
 from isthmus.measure.run.model import Result, Run
 
-_MAX_NAMED = 3
+# From this part on the machine is at fault, not a result.
+_NOISY = 0.25
 
 
 def doubt_notes(run: Run) -> list[str]:
@@ -16,12 +17,11 @@ def _outlier_lines(run: Run) -> list[str]:
     with_outliers = [result for result in run.results if result.num_outliers]
     if not with_outliers:
         return []
-    worst = sorted(with_outliers, key=_share, reverse=True)[:_MAX_NAMED]
-    named = ", ".join(f"{_name(r)} {r.num_outliers} of {r.n}" for r in worst)
     num_looked_at = sum(result.num_outliers is not None for result in run.results)
     how_many = f"{len(with_outliers)} of {counted(num_looked_at, 'result')}"
     verb = "has" if len(with_outliers) == 1 else "have"
-    return [f"{how_many} {verb} outliers (none were removed). Most: {named}"]
+    noisy = "noisy machine: " if len(with_outliers) > _NOISY * num_looked_at else ""
+    return [f"{noisy}{how_many} {verb} outliers (none removed)"]
 
 
 def _clock_lines(run: Run) -> list[str]:
@@ -45,10 +45,6 @@ def _link_lines(run: Run) -> list[str]:
         means = "an uncorrected error loses transactions; see dmesg for AER lines"
     happened = f"the PCIe link had {errors.in_words} during this run"
     return [f"{happened}: {means}; isthmus doctor says what to do"]
-
-
-def _share(result: Result) -> float:
-    return (result.num_outliers or 0) / (result.n or 1)
 
 
 def _name(result: Result) -> str:

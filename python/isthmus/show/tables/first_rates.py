@@ -7,13 +7,16 @@ from isthmus.measure.run.model import Result, Run
 from isthmus.measure.run.naming import Kind, directed_name
 from isthmus.show.page import Table
 from isthmus.show.tables.host import STORES, stores, threads
-from isthmus.show.tables.labels import BANDWIDTH, direction_of, of_kind, of_suite
-from isthmus.show.tables.pinned_vs_pageable import spread_cell
-from isthmus.show.tables.pivot import attempted, median_cell, pivot, size_word
+from isthmus.show.tables.labels import BANDWIDTH, of_kind
+from isthmus.show.tables.pivot import attempted, median_cell, pivot
 
 # A row of the first table, and the way of its tests.
 _COPIES = {"pinned": "ce", "pageable": "pageable", "mapped, by SM": "sm"}
 _DUPLEX, _BOTH = "duplex_memcpy_ce", "pinned, both directions at once"
+_ALL_GPUS = (("host_to_all_memcpy_ce", "aggregate"), ("all_to_host_memcpy_ce", "aggregate"))
+_BY_NODE = tuple(
+    (f"numa_{directed_name(to, Kind.MEMCPY, 'ce')}", BANDWIDTH) for to in ("h2d", "d2h")
+)
 
 
 def bandwidth_table(run: Run) -> Table | None:
@@ -25,38 +28,16 @@ def bandwidth_table(run: Run) -> Table | None:
         for name, way in _COPIES.items()
     ]
     rows.insert(2, _bandwidth_row(run, _BOTH, (_DUPLEX, "duplex_h2d"), (_DUPLEX, "duplex_d2h")))
+    rows.append(_bandwidth_row(run, "pinned, all GPUs at once", *_ALL_GPUS))
+    rows.append(_bandwidth_row(_far(run), "pinned, far CPU node", *_BY_NODE))
     shown = tuple(row for row in rows if row is not None)
     if not shown:
         return None
     return Table(
-        title="Bandwidth, GB/s (median; 1 GB = 1e9 B)",
+        title="Bandwidth, GB/s (median; n1/2: size that reaches half the peak rate)",
         heads=("memory", "size", "H2D", "D2H", "H2D n1/2", "D2H n1/2"),
         rows=shown,
         num_text_columns=2,
-    )
-
-
-def large_copies_table(run: Run) -> Table | None:
-    """Lay out the largest copies with newly allocated memory, and the gain of pinning."""
-    found = of_kind(run, Kind.PINNED_VS_PAGEABLE)
-    most = max((result.bytes for result in found), default=0)
-    return pivot(
-        f"Memory of {format_size(most)} allocated anew between copies, "
-        "GB/s (median, minimum to maximum)",
-        attempted(result for result in found if result.bytes == most),
-        row={"memory": _memory},
-        column=direction_of,
-        cell=spread_cell,
-    )
-
-
-def gpus_table(run: Run) -> Table | None:
-    """Lay out the total rate of all GPUs; None on a machine with one."""
-    return pivot(
-        "All GPUs at once, GB/s of all together (median)",
-        attempted(result for result in of_suite(run, "multi") if result.metric == "aggregate"),
-        row={"test": lambda result: result.test, "size": size_word},
-        column=lambda _: "together",
     )
 
 
@@ -70,6 +51,16 @@ def host_table(run: Run) -> Table | None:
         row={"threads": threads},
         column=stores,
     )
+
+
+def _far(run: Run) -> Run:
+    """Keep copies of this GPU with the CPU node that is slowest to upload from, if it is far."""
+    gpu, near = str(run.machine.device.ordinal), run.machine.device.numa_node
+    own = [r for r in attempted(run.results) if r.axes.get("gpu") == gpu and "node" in r.axes]
+    far = [r for r in own if r.test == _BY_NODE[0][0] and r.axes["node"] != str(near)]
+    slowest = min(far, key=lambda result: result.median or 0.0, default=None)
+    kept = [r for r in own if slowest and r.axes["node"] == slowest.axes["node"]]
+    return run.model_copy(update={"results": kept if near is not None else []})
 
 
 def _bandwidth_row(run: Run, name: str, *ways: tuple[str, str]) -> tuple[str, ...] | None:
@@ -92,7 +83,3 @@ def _of(run: Run, test: str, metric: str) -> list[Result]:
 
 def _of_largest_copy(results: Iterable[Result]) -> Result | None:
     return max(attempted(results), key=lambda result: result.bytes, default=None)
-
-
-def _memory(result: Result) -> str:
-    return "pinned / pageable" if result.unit == "1" else str(result.axes.get("memory", ""))

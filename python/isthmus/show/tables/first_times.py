@@ -17,7 +17,6 @@ from isthmus.show.tables.pivot import (
     size_word,
     two_decimal_cell,
 )
-from isthmus.show.tables.requests import streams
 
 # The kinds of memory that most programs use, and Isthmus's own.
 _MEMORY = ("malloc", "cuda_malloc_host", "cuda_host_register", "isthmus_pinned", "cuda_malloc")
@@ -39,10 +38,10 @@ def latency_table(run: Run) -> Table | None:
     # The usual size of a very small copy.
     size = 4 if any(result.bytes == 4 for result in found) else least  # noqa: PLR2004
     return pivot(
-        f"A copy of {format_size(size)}, microseconds until it is known to be done (median)",
+        f"A copy of {format_size(size)}, microseconds until complete (median)",
         attempted(result for result in found if result.bytes == size),
-        row={"way": lambda result: result.way},
-        column=direction_of,
+        row={"copy": direction_of},
+        column=lambda result: result.way,
         cell=two_decimal_cell,
     )
 
@@ -80,14 +79,15 @@ def memory_table(run: Run) -> Table | None:
 
 
 def overlap_table(run: Run) -> Table | None:
-    """Lay out how much of the shorter half each pipeline hides."""
+    """Lay out how much of the shorter half each pipeline hides, with its best number of streams."""
     ratios = attempted(result for result in run.results if result.metric == "overlap_ratio")
     return pivot(
-        "Copies behind computation: time of both over that of the longer one "
-        "(1.00x: the other is hidden)",
-        sorted(ratios, key=lambda result: int(result.axes.get("streams", 1))),
-        row={"test": lambda result: result.test, "size": size_word},
-        column=streams,
+        "Overlap, best: total / longer part (1.00x = fully hidden)",
+        # The last one of each column stays.
+        sorted(ratios, key=lambda result: -(result.median or 0.0)),
+        row={"size": size_word},
+        column=_pipeline,
+        columns=map(_pipeline, ratios),
     )
 
 
@@ -100,7 +100,7 @@ def window_table(run: Run) -> Table | None:
     ]
     least = min((r.bytes for r in found if r.metric in _WINDOW_METRICS), default=0)
     table = pivot(
-        "Windows, microseconds (median)",
+        "Windows, microseconds (median; writes fenced, reads complete)",
         attempted(r for r in found if r.metric in _WINDOW_METRICS and r.bytes == least),
         row={"copy": lambda result: result.way, "size": size_word},
         column=lambda result: _WINDOW_METRICS[result.metric],
@@ -113,6 +113,10 @@ def window_table(run: Run) -> Table | None:
         heads=(*table.heads, "beats pinned up to"),
         rows=tuple((*row, limits.get(row[0], "")) for row in table.rows),
     )
+
+
+def _pipeline(result: Result) -> str:
+    return f"{direction_of(result)} {result.way.removesuffix('_overlap').replace('_', ' ')}".strip()
 
 
 def _memory_row(results: Iterable[Result]) -> tuple[str, ...] | None:

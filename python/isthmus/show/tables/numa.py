@@ -1,7 +1,5 @@
 """The table of suite numa: a row for each CPU node and GPU, a column for each way."""
 
-from collections.abc import Sequence
-
 from isthmus.ground.spelling import cpu_list
 from isthmus.measure.run.model import Result, Run, Status
 from isthmus.show.page import Table
@@ -13,11 +11,7 @@ SUITE = "numa"
 
 def numa_tables(run: Run) -> list[Table]:
     """Lay out the medians; nothing if the suite was not run."""
-    return tables_of(run, of_suite(run, SUITE))
-
-
-def tables_of(run: Run, results: Sequence[Result]) -> list[Table]:
-    """Lay out some of the suite's results."""
+    results = of_suite(run, SUITE)
     table = pivot(
         "CPU nodes and GPUs, GB/s (median; thread and memory on the node)",
         sorted(results, key=lambda result: (result.bytes, _node(result), _gpu(result))),

@@ -5,7 +5,7 @@ from itertools import groupby
 from isthmus.ground.sizes import format_size
 from isthmus.ground.spelling import counted
 from isthmus.measure.run.model import Result, Run, Status
-from isthmus.show.tables.waived import how_many, waived_counts, waived_lines
+from isthmus.show.tables.waived import by_suite, waived_count, waived_lines
 
 _Key = tuple[str, str]
 
@@ -16,16 +16,16 @@ def problem_lines(run: Run) -> list[str]:
 
 
 def problem_counts(run: Run) -> list[str]:
-    """Count what was waived or failed, a line for each reason."""
+    """Count what was waived, and what failed with a line for each message."""
     failed: dict[str, list[Result]] = {}
     for result in run.results:
         if result.status == Status.ERROR:
             failed.setdefault(_key(result)[1], []).append(result)
     errors = (
-        f"error, {how_many(found)}, first {found[0].test} {format_size(found[0].bytes)}: {message}"
+        f"error, {by_suite(found)}, first {found[0].test} {format_size(found[0].bytes)}: {message}"
         for message, found in failed.items()
     )
-    return [*waived_counts(run), *errors]
+    return [*waived_count(run), *errors]
 
 
 def error_lines(run: Run) -> list[str]:

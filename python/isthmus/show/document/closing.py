@@ -1,0 +1,34 @@
+"""The last lines of a run on a terminal: the report's verdict in a few lines."""
+
+from isthmus.measure.run.model import Run
+from isthmus.show.document.health import verdict_of
+from isthmus.show.document.parts import Gain, Mark
+from isthmus.show.document.sentences import rates_of
+
+
+def closing_lines(run: Run) -> tuple[str, ...]:
+    """Say what the link does, what limits copies, what to do, and what comes next."""
+    verdict = verdict_of(run)
+    bad = next((one for one in verdict.findings if one.mark is Mark.BAD), None)
+    parts = {
+        "link": rates_of(run, "ce") or rates_of(run, "pageable"),
+        "limits": bad.text if bad else "".join(verdict.limits[:1]),
+        "to do": "".join(bad.advice[:1] if bad else map(_in_short, verdict.gains[:1])),
+        "next": _next(run),
+    }
+    said = [f"{name:8}{text}" for name, text in parts.items() if text]
+    # The page of an emulated run begins with its headline.
+    return tuple(said if run.machine.emulated else [verdict.headline, *said])
+
+
+def _in_short(gain: Gain) -> str:
+    most = max(gain.pairs, key=lambda pair: pair.factor)
+    return f"{gain.change}: {most.before} -> {most.after} ({most.factor:.1f}x)"
+
+
+def _next(run: Run) -> str:
+    kept = "--no-save" not in run.run.command
+    several = len({result.suite for result in run.results}) > 1
+    report = [f"`isthmus report {run.run.id}` explains it"] if kept else []
+    suite = ["`isthmus bench SUITE` shows one in full"] if several else []
+    return "; ".join([*report, *suite])
