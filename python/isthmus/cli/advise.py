@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from isthmus.cli.completing import complete_machines
 from isthmus.cli.failure import ExitCode
@@ -31,6 +31,20 @@ class _DefaultToCopy(TyperGroup):
         if not args or args[0] not in self.commands:
             args = [_DEFAULT, *args]
         return super().parse_args(ctx, args)
+
+
+class _Default(TyperCommand):
+    """The command that is run if none is named: its help is that of `isthmus advise`."""
+
+    def format_usage(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - typer's
+        """Leave out this command's name."""
+        formatter.write_usage(ctx.parent.command_path, " ".join(self.collect_usage_pieces(ctx)))
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - typer's
+        """List the other commands."""
+        others = {name: one for name, one in ctx.parent.command.commands.items() if one is not self}
+        with formatter.section("Commands"):
+            formatter.write_dl([(n, one.get_short_help_str(80)) for n, one in others.items()])
 
 
 advise = typer.Typer(
@@ -62,13 +76,13 @@ _DIRECTIONS = (
 )
 
 
-@advise.command(_DEFAULT)
+@advise.command(_DEFAULT, cls=_Default)
 def copy(
     context: typer.Context,
     size: Annotated[
         str | None,
         typer.Argument(
-            metavar="[SIZE]",
+            metavar="SIZE",
             help="The buffer, such as 64MiB, or a range, such as 64KiB..1GiB. Without it: at "
             "which sizes pinned memory pays.",
         ),
@@ -111,7 +125,6 @@ def copy(
     The times of allocating, copying and freeing are those of a profile: this machine's, which is
     measured once in at most 10 s, or that of --machine. A new buffer has two answers: steady, as in
     a program that allocates and frees again and again, and first time, with pages that are all new.
-    `isthmus advise offload` says whether to use the GPU at all.
 
     Exit codes: 0 ok, 1 error, 2 usage, 4 no device.
     """

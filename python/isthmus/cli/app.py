@@ -3,9 +3,10 @@
 import functools
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperArgument
 from typer.exceptions import Abort, TyperException
 
 from isthmus.cli import MESSAGE
@@ -36,6 +37,7 @@ app = typer.Typer(
     ),
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
+    subcommand_metavar="COMMAND",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 app.command()(bench)
@@ -77,8 +79,27 @@ def program(
         print_data(f"{context.get_help()}\n")
 
 
+class _Argument(TyperArgument):
+    """An argument whose help shows no type of Python, and brackets once."""
+
+    def display_type_rich(self, ctx: object) -> None:
+        del ctx
+
+    def _usage_display_name(self) -> str:
+        return self.display_name_raw if self.required else f"[{self.display_name_raw}]"
+
+
 # Made once for all calls of main(): that takes as long as many a command.
-_command = functools.cache(lambda: typer.main.get_command(app))
+@functools.cache
+def _command() -> Any:  # noqa: ANN401 - typer's private type
+    made = typer.main.get_command(app)
+    rest = [made]
+    for command in rest:
+        rest += getattr(command, "commands", {}).values()
+        for one in command.params:
+            if isinstance(one, TyperArgument):
+                one.__class__ = _Argument
+    return made
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

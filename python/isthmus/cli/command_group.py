@@ -12,6 +12,7 @@ def command_group(name: str, about: str) -> typer.Typer:
         help=about,
         callback=_show_help,
         invoke_without_command=True,
+        subcommand_metavar="COMMAND",
         rich_markup_mode=None,
         context_settings={"max_content_width": 100},
     )

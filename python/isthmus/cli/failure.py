@@ -87,7 +87,8 @@ def _hint(error: BaseException) -> str:
             return "pictures are drawn if --plots FOLDER says where"
         if context and context.command_path == "isthmus fleet" and "'sweep'" in str(error):
             return "points of a sweep run on many machines: isthmus sim sweep --scheduler ADDRESS"
-        return f"see `{context.command_path if context else 'isthmus'} --help`"
+        path = context.command_path.removesuffix(" copy") if context else "isthmus"
+        return f"see `{path} --help`"
     if isinstance(error, Error):
         return error.hint
     return "--debug shows the traceback; please report it"

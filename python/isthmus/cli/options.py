@@ -10,7 +10,7 @@ from isthmus.cli.completing import complete_suites, complete_tests
 SuitesArgument = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[SUITE]...",
+        metavar="SUITE...",
         help="bandwidth, latency, alloc, pinned_vs_pageable, overlap, numa, multi, windows, host, "
         "and paging, which only runs if it is named.  [default: all others]",
         show_default=False,

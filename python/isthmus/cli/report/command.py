@@ -29,7 +29,7 @@ _MANY_RESULTS = 500
 _RunsArgument = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[RUN]...",
+        metavar="RUN...",
         autocompletion=complete_runs,
         help="Files, ids of stored runs or their beginnings, or last; several are shown side by "
         "side, after what changed. A folder: the history of the runs in it.  [default: last]",

@@ -105,11 +105,23 @@ def run(
 
 
 @sim.command("list")
-def list_all(*, output_format: _FormatOption = Format.TEXT) -> None:
-    """List workloads, policies, machines, settings and axes."""
-    from isthmus.sim.catalogue import catalogue_text
+def list_all(
+    topic: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TOPIC",
+            help="workloads, policies, machines or settings.  [default: the names of all]",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    output_format: _FormatOption = Format.TEXT,
+) -> None:
+    """List workloads, policies, machines and settings."""
+    from isthmus.sim.catalogue import catalogue_text, topic_named
 
-    print_data(catalogue_text(output_format, width=columns_of(sys.stdout)))
+    chosen = None if topic is None else topic_named(topic)
+    print_data(catalogue_text(output_format, chosen, width=columns_of(sys.stdout)))
 
 
 sim.command()(sweep)

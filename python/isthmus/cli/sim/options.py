@@ -18,4 +18,6 @@ SettingsOption = Annotated[
         "May be repeated.",
     ),
 ]
-SeedOption = Annotated[int, typer.Option(min=0, help="The seed of a workload's inputs.")]
+SeedOption = Annotated[
+    int, typer.Option(metavar="N", min=0, help="The seed of a workload's inputs.")
+]

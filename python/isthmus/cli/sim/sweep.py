@@ -29,7 +29,7 @@ _POLICY, _MACHINE = "ranges", "paper-gtx480"
 
 def sweep(
     workload: Annotated[
-        str | None, typer.Argument(metavar="[WORKLOAD|TRACE]", help="Needed if it isn't an axis.")
+        str | None, typer.Argument(metavar="WORKLOAD|TRACE", help="Needed if it isn't an axis.")
     ] = None,
     *,
     axes: Annotated[

@@ -10,11 +10,10 @@ from isthmus.show.page import Table
 from isthmus.show.tables.labels import direction_of, of_kind, upload_first
 from isthmus.show.tables.pivot import attempted, pivot, size_word, two_decimal_cell
 
-_HEADS = ("copy", "bytes", "metric", "median", "min", "p99", "first call", "n", "event floor")
-_FLOOR = "event_floor"
+_HEADS = ("copy", "metric", "median", "min", "p99", "first call")
 _BY_SIZE = {
     "api_return": "until the call returns",
-    "completion": "until the copy is known to be done",
+    "completion": "until complete",
     "event_delta": "between GPU events",
     "reciprocal_throughput": "back to back, divided by their number",
     "visible": "until the other side reads the bytes",
@@ -69,8 +68,8 @@ def _ratios(pairs: Mapping[str, tuple[_Copy, _Copy]], medians: Mapping[_Copy, fl
     )
 
 
-def _way(result: Result) -> str:
-    return f"{result.way} cold" if result.cpu_cache == "cold" else result.way
+def _copy(result: Result) -> str:
+    return f"{direction_of(result)}{' cold' if result.cpu_cache == 'cold' else ''}"
 
 
 def _shown_bytes(sizes: Sequence[int]) -> int | None:
@@ -79,31 +78,22 @@ def _shown_bytes(sizes: Sequence[int]) -> int | None:
 
 
 def _detail_table(results: Sequence[Result]) -> Table:
-    """
-    Lay out every metric of one size; the event floor is beside the metric that it bounds, and each
-    copy's first call beside the completion.
-    """
+    """Lay out every metric of one size, and each copy's first call beside the completion."""
     warm = [result for result in results if result.cpu_cache == "warm"]
-    floors = {result.test: result.median for result in warm if result.metric == _FLOOR}
     return Table(
-        title="Small copies, microseconds",
+        title=f"Copies of {format_size(results[0].bytes)}, microseconds",
         heads=_HEADS,
-        rows=tuple(
-            _row(result, floors.get(result.test)) for result in warm if result.metric != _FLOOR
-        ),
-        num_text_columns=3,
+        rows=tuple(map(_row, warm)),
+        num_text_columns=2,
     )
 
 
-def _row(result: Result, floor_s: float | None) -> tuple[str, ...]:
-    copy = f"{direction_of(result)} {_way(result)}"
-    start = (copy, format_size(result.bytes), result.metric)
+def _row(result: Result) -> tuple[str, ...]:
+    start = (f"{direction_of(result)} {result.way}", result.metric)
     if result.median is None:
-        return (*start, result.status.value, "", "", "", "", "")
+        return (*start, result.status.value, "", "", "")
     first_call = microseconds(result.first_call_s) if result.metric == "completion" else ""
-    floor = microseconds(floor_s) if result.metric == "event_delta" else ""
-    numbers = map(microseconds, (result.median, result.min, result.p99))
-    return (*start, *numbers, first_call, str(result.n), floor)
+    return (*start, *map(microseconds, (result.median, result.min, result.p99)), first_call)
 
 
 def _size_table(metric: str, results: Sequence[Result]) -> Table | None:
@@ -111,9 +101,8 @@ def _size_table(metric: str, results: Sequence[Result]) -> Table | None:
     found = [result for result in results if result.metric == metric]
     return pivot(
         f"Small copies by size: {metric} ({_BY_SIZE[metric]}), microseconds",
-        upload_first(found),
-        row={"copy": direction_of, "bytes": size_word},
-        column=_way,
+        sorted(upload_first(found), key=_copy, reverse=True),
+        row={"copy": _copy, "bytes": size_word},
+        column=lambda result: result.way,
         cell=two_decimal_cell,
-        columns=map(_way, sorted(found, key=lambda result: result.cpu_cache == "cold")),
     )
