@@ -66,14 +66,10 @@ _MachineOption = Annotated[
 ]
 _CoresOption = Annotated[
     float | None,
-    typer.Option(
-        metavar="N", help="The cores that copies may use, with the caller's.  [default: all]"
-    ),
+    typer.Option(metavar="N", help="Cores for copies, including the caller's.  [default: all]"),
 ]
 _FormatOption = Annotated[PlainFormat, typer.Option("--format", help="The output's format.")]
-_DIRECTIONS = (
-    "to-device (h2d), from-device (d2h), round-trip, or reduce (everything up, a result down)."
-)
+_DIRECTIONS = "to-device (h2d), from-device (d2h), round-trip, or reduce (all up, a result down)."
 
 
 @advise.command(_DEFAULT, cls=_Default)
@@ -92,27 +88,24 @@ def copy(
         str | None,
         typer.Option(
             metavar="DIRECTION",
-            help=f"What is copied at each use: {_DIRECTIONS}  [default: to-device]",
+            help=f"What each use copies: {_DIRECTIONS}  [default: to-device]",
         ),
     ] = None,
-    uses: Annotated[int, typer.Option(metavar="N", help="How often the buffer is copied.")] = 1,
+    uses: Annotated[int, typer.Option(metavar="N", help="Number of copies of the buffer.")] = 1,
     buffer: Annotated[
         str | None,
         typer.Option(
             metavar="BUFFER",
-            help="What exists: new (it is allocated and freed once), pageable or pinned.  "
-            "[default: new]",
+            help="Buffer state before the call: new, pageable or pinned.  [default: new]",
         ),
     ] = None,
     result: Annotated[
         str | None,
-        typer.Option(
-            metavar="SIZE", help="With reduce: what comes down at each use.  [default: 4]"
-        ),
+        typer.Option(metavar="SIZE", help="With reduce: the size of the result.  [default: 4]"),
     ] = None,
     cores: _CoresOption = None,
     asynchronous: Annotated[
-        bool, typer.Option("--async", help="The program goes on while a copy runs.")
+        bool, typer.Option("--async", help="The program computes while a copy runs.")
     ] = False,
     machine: _MachineOption = None,
     device: DeviceOption = None,
@@ -122,9 +115,9 @@ def copy(
     """
     Rank the ways to give a buffer to a GPU.
 
-    The times of allocating, copying and freeing are those of a profile: this machine's, which is
-    measured once in at most 10 s, or that of --machine. A new buffer has two answers: steady, as in
-    a program that allocates and frees again and again, and first time, with pages that are all new.
+    Times come from a profile: this machine's, measured once in at most 10 s, or that of --machine.
+    A new buffer has two answers: steady (allocated and freed repeatedly) and first time (every page
+    is new).
 
     Exit codes: 0 ok, 1 error, 2 usage, 4 no device.
     """
@@ -168,20 +161,20 @@ def copy(
 def offload(
     context: typer.Context,
     *,
-    up: Annotated[str, typer.Option(metavar="SIZE", help="What goes to the GPU each time.")],
-    down: Annotated[str, typer.Option(metavar="SIZE", help="What comes back each time.")],
+    up: Annotated[str, typer.Option(metavar="SIZE", help="Bytes to the GPU each time.")],
+    down: Annotated[str, typer.Option(metavar="SIZE", help="Bytes back each time.")],
     cpu_s: Annotated[
-        float, typer.Option("--cpu-seconds", metavar="S", help="What the CPU takes each time.")
+        float, typer.Option("--cpu-seconds", metavar="S", help="Time on the CPU, in seconds.")
     ],
     gpu_s: Annotated[
         float,
         typer.Option(
-            "--gpu-seconds", metavar="S", help="What the GPU takes each time, without copies."
+            "--gpu-seconds", metavar="S", help="Time on the GPU without copies, in seconds."
         ),
     ],
-    times: Annotated[int, typer.Option(metavar="N", help="How often it is done.")] = 1,
+    times: Annotated[int, typer.Option(metavar="N", help="Number of repetitions.")] = 1,
     resident: Annotated[
-        str, typer.Option(metavar="SIZE", help="What goes to the GPU once, such as weights.")
+        str, typer.Option(metavar="SIZE", help="Bytes to the GPU once, such as weights.")
     ] = "0",
     cores: _CoresOption = None,
     machine: _MachineOption = None,
@@ -191,8 +184,8 @@ def offload(
     """
     Say whether a computation should go to the GPU.
 
-    Its own times are given; those of its copies come from a profile, as for `isthmus advise`.
-    Buffers exist and are used again. Break-even sizes hold if both times grow with the bytes.
+    You give its times on CPU and GPU; times of copies come from a profile, as for `isthmus advise`.
+    Buffers are reused. Break-even sizes hold if both times grow with the bytes.
 
     Exit codes: 0 ok, 1 error, 2 usage, 4 no device.
     """

@@ -12,7 +12,7 @@ SuitesArgument = Annotated[
     typer.Argument(
         metavar="SUITE...",
         help="bandwidth, latency, alloc, pinned_vs_pageable, overlap, numa, multi, windows, host, "
-        "and paging, which only runs if it is named.  [default: all others]",
+        "or paging.  [default: all but paging]",
         show_default=False,
         autocompletion=complete_suites,
     ),
@@ -53,30 +53,27 @@ BudgetOption = Annotated[
     float | None,
     typer.Option(
         metavar="SECONDS",
-        help="The most time for all measurements together. What doesn't fit into it is waived, in "
-        "the middle of each test's sizes first.  [default: 240, emulated 30, --quick 15]",
+        help="Time limit for all measurements together. Points that don't fit are skipped, "
+        "mid-range sizes first.  [default: 240, emulated 30, --quick 15]",
     ),
 ]
 QuickOption = Annotated[
     bool,
     typer.Option(
         "--quick",
-        help="Fewer sizes and circumstances: at most 15 seconds. With several suites the text is a "
-        "first look.",
+        help="Fewer sizes and circumstances: at most 15 seconds. With several suites the text fits "
+        "on one screen.",
     ),
 ]
 ManagedOption = Annotated[
     bool,
-    typer.Option(
-        "--managed", help="Also measure managed memory: at most 512 MiB of it, if so much is free."
-    ),
+    typer.Option("--managed", help="Also measure managed memory: up to 512 MiB of it."),
 ]
 MaxBytesOption = Annotated[
     str | None,
     typer.Option(
         metavar="SIZE",
-        help="The most memory that a measurement may allocate on each side, such as 4GiB.  "
-        "[default: what is free]",
+        help="Memory limit of a measurement on each side, such as 4GiB.  [default: what is free]",
     ),
 ]
 OutputOption = Annotated[
@@ -85,8 +82,8 @@ OutputOption = Annotated[
         "-o",
         "--output",
         metavar="FILE",
-        help="Also write the run to a file. .json, .csv and .txt decide its format; other names "
-        "use --format.",
+        help="Write the run to a file, and print only the verdict. .json, .csv and .txt decide the "
+        "file's format; other names use --format.",
     ),
 ]
 PlotsOption = Annotated[
@@ -94,13 +91,10 @@ PlotsOption = Annotated[
     typer.Option(
         "--plots",
         metavar="FOLDER",
-        help="Draw what is printed into a folder, as SVG, PNG and HTML, and say what has no "
-        "picture, and why. Needs isthmus[report].",
+        help="Draw the results into a folder, as SVG, PNG and HTML. Needs isthmus[report].",
     ),
 ]
-NoSaveOption = Annotated[
-    bool, typer.Option("--no-save", help="Don't keep this run among your runs.")
-]
+NoSaveOption = Annotated[bool, typer.Option("--no-save", help="Don't store this run.")]
 ListOption = Annotated[
     bool, typer.Option("-l", "--list", help="List the tests instead of running them.")
 ]

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 _MAX_DAYS = 36_500
 
-runs = command_group("runs", "List, show, remove and query the runs that were kept.")
+runs = command_group("runs", "List, show, remove and query stored runs.")
 
 _RunArgument = Annotated[
     str,
     typer.Argument(
         metavar="RUN",
-        help="A run's id, or its beginning; last; or a file.",
+        help="A run's id or its beginning, last, or a file.",
         autocompletion=complete_runs,
     ),
 ]
@@ -55,7 +55,7 @@ _OlderOption = Annotated[
         metavar="DAYS",
         min=0,
         max=_MAX_DAYS,
-        help="Keep the runs of the last DAYS days.",
+        help="Remove only runs older than DAYS days.",
     ),
 ]
 _DryRunOption = Annotated[
@@ -89,7 +89,7 @@ def show(
     output_format: RunFormatOption = RunFormat.TEXT,
     verbose: VerboseOption = False,
 ) -> None:
-    """Print a stored run as `isthmus bench` does. Of an unfinished one, what was finished."""
+    """Print a stored run as `isthmus bench` does; of an unfinished run, the finished points."""
     from isthmus.cli import output
     from isthmus.measure.run.reading import read_run
 
@@ -100,12 +100,12 @@ def show(
 @runs.command()
 def expect(run: _RunArgument) -> None:
     """
-    Print what a run reached, as expected values.
+    Print a run's results as expected values.
 
     They are TOML, for `isthmus fleet check --expect FILE` and `isthmus bench --expect FILE`.
 
-    The run should be a whole one of a machine that is known to be well. A value has a test, a range
-    of sizes, what is typical, and by which part of it a healthy machine may be off: edit it freely.
+    Use a full run of a healthy machine. Each value has a test, a range of sizes, a typical result
+    and the tolerated deviation: edit them freely.
     """
     from isthmus.measure.expected.writing import doubts_of, expectations_of, values_text
     from isthmus.measure.run.reading import read_run
@@ -135,7 +135,7 @@ def prune(
     dry_run: _DryRunOption = False,
 ) -> None:
     """
-    Remove stored runs that no given option keeps.
+    Remove stored runs except those that --keep or --older-than keeps.
 
     A run that is being measured is never removed.
     """
@@ -162,14 +162,14 @@ def prune(
 
 @runs.command()
 def query(
-    sql: Annotated[str, typer.Argument(metavar="SQL", help="One statement that reads.")],
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="A single SELECT or DESCRIBE.")],
     *,
     folder: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="A folder of runs, of many machines if you like: NODE.json, or NODE/*.json.  "
-            "[default: the kept runs]",
+            help="A folder of runs of one or many machines: NODE.json, or NODE/*.json.  "
+            "[default: the stored runs]",
         ),
     ] = None,
     output_format: _FormatOption = Format.TEXT,
@@ -177,10 +177,10 @@ def query(
     """
     Answer a question in SQL about many runs.
 
-    The view results has a row for each result, machines and links have one for each run: see
-    docs/fleet.md, or ask "DESCRIBE results". DuckDB answers, in memory: no run is changed, and SQL
-    reaches no files. A run that can't be read is named and left out. Each run is read once: what
-    questions see of it is kept in the folder, in .isthmus-runs.parquet. Needs isthmus[scale].
+    The view results has one row per result; machines and links have one per run: see docs/fleet.md,
+    or ask "DESCRIBE results". DuckDB answers in memory: SQL changes no run and reaches no files.
+    Unreadable runs are named and left out. Each run is read once, into .isthmus-runs.parquet in the
+    folder. Needs isthmus[scale].
 
     Example: isthmus runs query "SELECT node, width, generation FROM links WHERE width < 16"
     """

@@ -11,6 +11,6 @@ class Life(StrEnum):
 
 
 LIVES_NOTE = (
-    "steady: a program allocates and frees again and again, and malloc and the driver hand out "
-    "small blocks that they kept; first time: each page is new, to malloc and to the driver"
+    "steady: allocated and freed repeatedly, so malloc and the driver reuse small blocks; first "
+    "time: every page is new"
 )

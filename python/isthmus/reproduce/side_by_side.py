@@ -16,8 +16,8 @@ from isthmus.show.page import Page, Table
 from isthmus.show.tables.sparks import RATIO_HEAD, ratio_dot
 
 _HEADS = ("", "size", "theirs", "ours", "ours / theirs")
-_BETWEEN = "* between two sizes that were measured, on a straight line in logarithmic scales"
-_RANGES = "within, overlaps, below, above: our number or range, against the range that they give"
+_BETWEEN = "* interpolated between two measured sizes (log-log)"
+_RANGES = "within, overlaps, below, above: our number against the published range"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,10 +148,10 @@ def _foot(one: Reproduced) -> Iterable[str]:
     yield from (f"note: {note}" for note in one.publication.source.notes)
     if num_found < num_all:
         sizes_left_out = any(pair.why_not == NOT_THIS_SIZE for pair in theirs)
-        more = "`--sizes all` measures all of theirs, and " if sizes_left_out else ""
+        more = "`--sizes all` measures all of their sizes; " if sizes_left_out else ""
         yield (
-            f"{num_found} of their {counted(num_all, 'figure')} stand beside ours; "
-            f"{more}`--format json` has all"
+            f"{num_found} of {counted(num_all, 'published number')} compared; {more}`--format "
+            "json` has all"
         )
 
 

@@ -95,7 +95,8 @@ def _workloads() -> list[_Row]:
         {
             "name": one.name,
             "paper": "yes" if one.in_paper else "",
-            "meaning": one.description + (f" (made up: {one.synthetic})" if one.synthetic else ""),
+            "meaning": one.description
+            + (f" (synthetic input: {one.synthetic})" if one.synthetic else ""),
         }
         for one in _native.workloads()
     ]

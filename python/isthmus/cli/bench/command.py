@@ -82,18 +82,19 @@ def bench(
     By default it runs all tests: bandwidth over sizes; small copies with five metrics; windows (CPU
     mappings of GPU memory) beside cudaMemcpy of the same bytes; and the cost of allocating memory.
     SUITE and -t choose some of them; -t with a SUITE chooses among its tests.
-    Results go to stdout, messages to stderr, and every run is kept below
-    ~/.local/share/isthmus/runs (or XDG_DATA_HOME): see `isthmus runs`. Without a GPU the emulated
-    device is measured, and its numbers are modelled.
+    The output ends with a verdict: what the link does, what limits it, what to do. Results go to
+    stdout, messages to stderr, and every run is stored below ~/.local/share/isthmus/runs (or
+    XDG_DATA_HOME): see `isthmus runs`. Without a GPU the emulated one is measured, and its numbers
+    are simulated.
 
-    Ctrl-C stops after the current point, and a second one at once; finished points are kept, also
-    if the process is killed (with --repeat, those of the first process once it has ended).
+    Ctrl-C stops after the current point, a second one at once; finished points are kept, also if
+    the process is killed (with --repeat, those of the first process once it has ended).
 
-    -t, -b, -i, -s, -v and -j mean what they mean in nvbandwidth, and -t takes its numbers, too.
+    -t, -b, -i, -s, -v and -j mean what they mean in nvbandwidth; -t takes its numbers, too.
 
-    Exit codes: 0 ok, 1 error (the other results stand), 2 usage, 3 slower than --compare's run
-    or below those of --expect, 4 no device, 5 can't tell whether it is slower, 130
-    interrupted by Ctrl-C.
+    Exit codes: 0 ok, 1 error (the other results stand), 2 usage, 3 slower than --compare's run or
+    below --expect's values, 4 no device, 5 can't tell whether it is slower, 130 interrupted by
+    Ctrl-C.
     """
     from isthmus.cli.bench.arguments import (
         SHIPPED,

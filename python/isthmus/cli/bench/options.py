@@ -30,8 +30,7 @@ SamplesNumberOption = Annotated[
         "--test-samples",
         "--testSamples",
         metavar="N",
-        help="Take N samples of everything, however long it takes, and ignore the noise and the "
-        "budget.",
+        help="Take exactly N samples; ignore noise and budget.",
     ),
 ]
 SkipVerificationOption = Annotated[
@@ -47,7 +46,7 @@ SkipVerificationOption = Annotated[
 VerboseOption = Annotated[
     bool,
     typer.Option(
-        "-v", "--verbose", help="Also show samples and extremes, and keep the samples in the JSON."
+        "-v", "--verbose", help="Also show samples and extremes; keep the samples in the JSON."
     ),
 ]
 RepeatOption = Annotated[
@@ -55,8 +54,8 @@ RepeatOption = Annotated[
     typer.Option(
         "--repeat",
         metavar="N",
-        help="Measure everything in N fresh processes, one after the other: N times as long. The "
-        "drift between them is kept, and --compare needs it to find small changes.",
+        help="Measure everything in N fresh processes, one after the other: N times as long. Their "
+        "drift is kept; --compare needs it to detect small changes.",
     ),
 ]
 CompareOption = Annotated[
@@ -64,16 +63,16 @@ CompareOption = Annotated[
     typer.Option(
         "--compare",
         metavar="RUN",
-        help="Compare the new run with an earlier one of this machine: a file, the id of a stored "
-        "run, or last. Exit code 3 if a family of results is slower or a result is lost, 5 if "
-        "nobody can tell: see `isthmus compare --help`.",
+        help="Compare with an earlier run of this machine: a file, a stored run's id, or last. Exit "
+        "code 3 if a family of results is slower or a result is lost, 5 if it can't tell: see "
+        "`isthmus compare --help`.",
     ),
 ]
 ToleranceOption = Annotated[
     str | None,
     typer.Option(
         metavar="PERCENT",
-        help="With --compare: a family that changed by at most this is the same.  [default: 3%]",
+        help="With --compare: the largest change that counts as the same.  [default: 3%]",
     ),
 ]
 ExpectOption = Annotated[
@@ -81,8 +80,8 @@ ExpectOption = Annotated[
     typer.Option(
         "--expect",
         metavar="shipped|GPU|FILE",
-        help="Show measured over expected values, and the usual causes of a shortfall: shipped, "
-        "those that Isthmus has for this GPU and link; those of a GPU, such as H100; or of a file "
-        "of `isthmus runs expect`. Exit code 3 if a result is below its expected value.",
+        help="Compare with expected values, and name the usual causes of a shortfall. shipped: "
+        "those of this GPU and link; a GPU, such as H100; or a file of `isthmus runs expect`. Exit "
+        "code 3 if a result is below its expected value.",
     ),
 ]

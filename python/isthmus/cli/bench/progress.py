@@ -93,7 +93,7 @@ class Lines:
         for reason, tests in self._waived.items():
             names = list(dict.fromkeys(tests))
             what = names[0] if len(names) == 1 else counted(len(names), "test")
-            say(f"waived: {what}, {counted(len(tests), 'point')}: {reason}")
+            say(f"not measured: {what}, {counted(len(tests), 'point')}: {reason}")
 
     def _ends_suite(self, point: Point) -> bool:
         """Whether its process measures no further point of its suite."""

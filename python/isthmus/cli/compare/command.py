@@ -28,14 +28,14 @@ def compare(
         str | None,
         typer.Option(
             metavar="PERCENT",
-            help="A family that changed by at most this is the same.  [default: 3%]",
+            help="Largest change that counts as the same.  [default: 3%]",
         ),
     ] = None,
     every: Annotated[
         bool,
         typer.Option(
             "--all",
-            help="Also show unchanged results; JSON and CSV always do.",
+            help="Also show unchanged results, as JSON and CSV always do.",
         ),
     ] = False,
     output_format: Annotated[
@@ -47,12 +47,12 @@ def compare(
 
     Results that measure the same part of the machine are a family, and are judged together. With
     `isthmus bench --repeat 5`, a family is slower if it changed by more than the tolerance and the
-    drift between processes: at most 1 % of comparisons of unchanged programs call any family
-    slower. Without repeats, it is slower beyond all drift that unchanged runs have ever shown, and
-    between the usual drift and that nobody can tell. A result is lost if it was measured before,
-    was asked for and isn't there now; most of a family out of time is "can't tell". The verdict
-    stands first, with what would tell. Runs of different machines can be compared: their
-    differences are listed. Emulated runs are compared with emulated ones only.
+    drift between processes; false alarms: at most 1 % of comparisons. Without repeats, it is slower
+    only beyond the largest drift ever seen between unchanged runs; smaller losses above the usual
+    drift are "can't tell". A result is lost if it was measured before, was requested again and is
+    missing; a family mostly out of time is "can't tell". The verdict comes first, with a way to
+    settle what it can't tell. Runs of different machines can be compared: differences are listed.
+    Emulated runs are compared only with emulated ones.
 
     Exit codes: 0 same or faster, 1 error, 2 usage, 3 a family is slower or a result is lost, 5
     can't tell.

@@ -40,23 +40,21 @@ def bench(
         typer.Argument(
             metavar="SUITE...",
             autocompletion=complete_suites,
-            help="As for isthmus bench.  [default: all]",
+            help="Suites, as for `isthmus bench`.  [default: all]",
         ),
     ] = None,
     *,
     tests: Annotated[
         list[str] | None,
-        typer.Option("-t", "--test", metavar="NAMES", help="As for isthmus bench."),
+        typer.Option("-t", "--test", metavar="NAMES", help="Tests, as for `isthmus bench`."),
     ] = None,
     sizes: Annotated[
-        str | None, typer.Option(metavar="SIZES", help="As for isthmus bench.")
+        str | None, typer.Option(metavar="SIZES", help="Sizes, as for `isthmus bench`.")
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick/--whole", help="Quick runs, or whole ones.")
-    ] = True,
+    quick: Annotated[bool, typer.Option("--quick/--whole", help="Quick or full runs.")] = True,
     budget: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", min=0.1, max=86_400, help="As for isthmus bench."),
+        typer.Option(metavar="SECONDS", min=0.1, max=86_400, help="Time limit of each run."),
     ] = None,
     device: Annotated[
         str | None,
@@ -64,7 +62,7 @@ def bench(
             "-d",
             "--device",
             metavar="DEVICE",
-            help="Of each node, as for isthmus bench.  [default: each of its GPUs]",
+            help="GPU of each node, as for `isthmus bench`.  [default: all of them]",
         ),
     ] = None,
     workers: WorkersOption = None,
@@ -72,13 +70,13 @@ def bench(
     hosts: HostsOption = None,
     python: PythonOption = None,
     repeat: Annotated[
-        int, typer.Option(metavar="N", min=1, max=1000, help="Runs of each GPU.")
+        int, typer.Option(metavar="N", min=1, max=1000, help="Number of runs of each GPU.")
     ] = 3,
     all_at_once: Annotated[
         bool,
         typer.Option(
             "--all-at-once",
-            help="Then measure all GPUs of a node at the same time: what each loses is judged.",
+            help="Then measure all GPUs of a node at once, and judge what each loses.",
         ),
     ] = False,
     output: Annotated[
@@ -87,17 +85,17 @@ def bench(
             "-o",
             "--output",
             metavar="FOLDER",
-            help="Where the runs go.  [default: a new folder beside the kept runs]",
+            help="Folder for the runs.  [default: a new one beside the stored runs]",
         ),
     ] = None,
 ) -> None:
     """
     Measure many machines, and check them.
 
-    On each node a process of its own measures each GPU, one after the other. Runs go to a folder as
-    they come; a node that fails, hangs or dies leaves a note there and doesn't stop the others. At
-    the end comes what `isthmus fleet check FOLDER` prints. Nodes are workers on this machine, hosts
-    that SSH reaches, or all workers of a scheduler, which needs isthmus[scale].
+    Each node measures its GPUs one after the other, each in its own process. A node that fails,
+    hangs or dies leaves a note in the folder and doesn't stop the others. The output ends as that
+    of `isthmus fleet check FOLDER`. Nodes are workers on this machine, hosts reachable through SSH,
+    or all workers of a scheduler, which needs isthmus[scale].
 
     Exit codes: 0 ok, 1 nothing was measured, 2 usage, 3 a GPU or node is dead, wrong or slow.
     """

@@ -28,8 +28,8 @@ _ExpectOption = Annotated[
     str | None,
     typer.Option(
         metavar="FILE|GPU",
-        help="Bad is also what is below these values: a file of `isthmus runs expect`, or a GPU "
-        "that has expected values, such as H100.",
+        help="Also judge by expected values: a file of `isthmus runs expect`, or a GPU such as "
+        "H100.",
     ),
 ]
 
@@ -50,7 +50,7 @@ def check(
         Path | None,
         typer.Argument(
             metavar="FOLDER",
-            help="A folder of runs: NODE.json, or NODE/*.json.  [default: the kept runs]",
+            help="A folder of runs: NODE.json, or NODE/*.json.  [default: the stored runs]",
         ),
     ] = None,
     *,
@@ -58,19 +58,19 @@ def check(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Nodes that must be there, one a line: one that left nothing is dead.",
+            help="Expected nodes, one per line: those without a run are dead.",
         ),
     ] = None,
     tolerance: Annotated[
         str | None,
         typer.Option(
             metavar="PERCENT",
-            help="A GPU that costs up to this much more isn't slow.  [default: 5%]",
+            help="Largest loss that isn't slow.  [default: 5%]",
         ),
     ] = None,
     expect: _ExpectOption = None,
     every: Annotated[
-        bool, typer.Option("--all", help="Also list what is ok, and every finding and cause.")
+        bool, typer.Option("--all", help="Also list healthy GPUs, and every finding and cause.")
     ] = False,
     output_format: Annotated[
         FleetFormat, typer.Option("--format", help="The output's format.")
@@ -79,15 +79,15 @@ def check(
     """
     Find the bad GPUs of a fleet, with causes and what to do.
 
-    Each GPU is judged by equal machines alone (GPU, link, CPU, driver): a family of results is slow
-    if it costs more than in most of its class, by more than the tolerance and by more than chance
-    explains. At most 1 % of healthy fleets get a false alarm. There are no thresholds to maintain.
-    Some facts need no class: a link below its maximum under load, packets sent again run after run,
-    large copies below 0.7 of the rate expected of this GPU, wrong bytes. A dead node has left no
-    run, a wrong one has errors that others don't have. What a single run shows and nothing explains
-    is doubtful: `isthmus bench --repeat 3` tells it from flicker. A GPU in a class of fewer than
-    four is not judged by its speed. Pairs of a node's GPUs, and what each gets while all of them
-    copy (suite multi), are judged likewise.
+    Each GPU is compared with its class, the machines with the same GPU, link, CPU and driver. A
+    family of results is slow if it is slower than in most of the class by more than the tolerance
+    and by more than chance. At most 1 % of healthy fleets get a false alarm; there are no
+    thresholds to maintain. Some faults need no class: a link below its maximum under load, repeated
+    replays, large copies below 0.7 of the rate expected of this GPU, wrong bytes. A dead node has
+    no run; a wrong one has errors that others don't have. A loss in a single run that nothing
+    explains is doubtful (worth a look): `isthmus bench --repeat 3` tells it from flicker. Speed is
+    judged in classes of four or more. Pairs of a node's GPUs, and the share of each while all of
+    them copy (suite multi), are judged likewise.
 
     Exit codes: 0 ok, 1 error, 2 usage, 3 a GPU or node is dead, wrong or slow.
     """

@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 WorkersOption = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, max=256, help="Workers on this machine.  [default: 1]"),
+    typer.Option(
+        metavar="N", min=1, max=256, help="Number of workers on this machine.  [default: 1]"
+    ),
 ]
 SchedulerOption = Annotated[
     str | None,
-    typer.Option(metavar="ADDRESS", help="A scheduler of Dask: tls://HOST:PORT."),
+    typer.Option(metavar="ADDRESS", help="Address of a Dask scheduler: tls://HOST:PORT."),
 ]
 HostsOption = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Hosts to be reached by SSH, one a line."),
+    typer.Option(metavar="FILE", help="File of hosts for SSH, one per line."),
 ]
 PythonOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="PATH", help="The Python with isthmus on these hosts.  [default: this one]"
-    ),
+    typer.Option(metavar="PATH", help="Python interpreter on these hosts.  [default: this one]"),
 ]
 _PLACES = ("--workers", "--scheduler", "--hosts")
 

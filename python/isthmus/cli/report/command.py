@@ -61,9 +61,9 @@ def report(
     """
     Write a run's verdict, pictures and tables into one file.
 
-    The verdict comes first: whether the machine is healthy, what limits copies there, and what each
-    change of a program would bring. The HTML needs no network and no other file, and can be read on
-    a phone and printed. Markdown has no pictures. The same runs give the same bytes.
+    The verdict comes first: whether the machine is healthy, what limits its copies, and the gain of
+    each change to a program. The HTML is one file that needs no network, and suits phones and
+    printers. Markdown has no pictures. The same runs give the same bytes.
 
     Exit codes: 0 ok, 1 error, 2 usage.
     """

@@ -17,7 +17,7 @@ from isthmus.show.format import PageFormat
 
 _ABOUT = {
     **{name: experiment.about for name, experiment in BY_NAME.items()},
-    SIMULATED: "the evaluation of Zhang 2019 (docs/simulate.md), by the simulator: modelled, with "
+    SIMULATED: "the evaluation of Zhang 2019 (docs/simulate.md), in the simulator: modelled, with "
     "a verdict for each target; one to three minutes",
 }
 _ALL = "all"
@@ -100,7 +100,7 @@ def reproduce(
     ] = None,
 ) -> None:
     """
-    Repeat published experiments: theirs beside ours.
+    Repeat published experiments and compare with the published numbers.
 
     This project grew from them. Their figures are shipped, with their sources. Ours are measured
     here by tests of `isthmus bench`, and the run is kept like any other; on an emulated device they

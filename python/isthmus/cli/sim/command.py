@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 sim = command_group(
     "sim",
     "Simulate page migration on machines that you don't have.\n\n"
-    "Every number is modelled, except those that `validate` and `calibrate` name as measured.",
+    "All numbers are simulated, except those that `validate` and `calibrate` call measured.",
 )
 
 _PoliciesOption = Annotated[
@@ -40,8 +40,8 @@ _PoliciesOption = Annotated[
         "-p",
         "--policy",
         metavar="NAME",
-        help="What migrates when the GPU requests bytes. May be repeated: each is a column, and "
-        "the others are compared with the first.  [default: programmer, overlapped, ranges]",
+        help="Migration policy. May be repeated: each is a column, compared with the first.  "
+        "[default: programmer, overlapped, ranges]",
     ),
 ]
 _TimelineOption = Annotated[
@@ -153,7 +153,7 @@ def _run_all(
     for setup in setups.values():
         check_setup(setup)
     if source.program.synthetic:
-        say(f"note: {workload} is synthetic: {source.program.description}")
+        say(f"note: {source.program.description}")
     results = {}
     for name, setup in setups.items():
         events = new_timeline() if timeline is not None else None

@@ -18,6 +18,4 @@ SettingsOption = Annotated[
         "May be repeated.",
     ),
 ]
-SeedOption = Annotated[
-    int, typer.Option(metavar="N", min=0, help="The seed of a workload's inputs.")
-]
+SeedOption = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the workload's inputs.")]

@@ -16,7 +16,7 @@ trace = command_group("trace", "Record, import and inspect traces.")
 
 _ZstdOption = Annotated[
     bool,
-    typer.Option("--zstd", help="Compress: the file is smaller, and is not mapped when read."),
+    typer.Option("--zstd", help="Compress the file; it can't be memory-mapped then."),
 ]
 _FileOption = Annotated[
     Path, typer.Option("-o", "--output", metavar="FILE", help="The trace to write (.arrow).")
@@ -72,14 +72,14 @@ def import_accelsim(
     zstd: _ZstdOption = False,
     sampled: Annotated[
         bool,
-        typer.Option("--sampled", help="The trace lacks CTAs on purpose: they do nothing."),
+        typer.Option("--sampled", help="Treat missing CTAs as idle (the trace is sampled)."),
     ] = False,
 ) -> None:
     """
-    Read an Accel-Sim or NVBit trace, block by block in bounded memory.
+    Import an Accel-Sim or NVBit trace.
 
-    Such traces have no texture and constant accesses, asynchronous copies and allocations: the
-    warnings say what is missing.
+    It is read block by block in bounded memory. Such traces lack texture and constant accesses,
+    asynchronous copies and allocations: warnings name what is missing.
     """
     from isthmus.cli.output import check_output
     from isthmus.sim.trace.importing import import_trace

@@ -51,8 +51,7 @@ class Opened:
             because = f"{self.emulated_because}; " if self.emulated_because else ""
             lines.insert(
                 0,
-                f"{because}measuring the EMULATED device, profile '{driver.profile}': "
-                "no GPU is measured, times are modelled or the CPU's own",
+                f"{because}measuring the EMULATED GPU (profile {driver.profile})",
             )
         return lines
 

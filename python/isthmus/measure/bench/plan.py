@@ -123,6 +123,6 @@ def _clipped_notes(
 def _emulated_note(demand: Demand) -> str:
     largest = format_size(largest_emulated_bytes(quick=demand.quick))
     return (
-        f"sizes on an emulated device end at {largest}, of windows at 1 MiB, and every "
+        f"emulated sizes end at {largest} (windows: 1 MiB), every "
         f"{'fourth' if demand.quick else 'second'} is measured; --sizes chooses others"
     )

@@ -146,7 +146,7 @@ _RULES = (
     _Rule("pageable copies of 1 MiB and more", _copies("pageable", least=_LARGE_BYTES)),
     _Rule("small copies by the driver", _small_copies(_COPY_TIMES)),
     _Rule("small copies, GPU time", _small_copies(frozenset({"event_delta"}))),
-    _Rule("small copies by a window", _small_copies(_COPY_TIMES, window=True)),
+    _Rule("small copies through a window", _small_copies(_COPY_TIMES, window=True)),
     _Rule("window writes", _windows("fenced")),
     _Rule("window reads", _windows("complete")),
     _Rule("window bandwidth", lambda result: result.kind == Kind.WINDOW_BANDWIDTH),

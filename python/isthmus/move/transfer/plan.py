@@ -82,7 +82,12 @@ class CopyPlan:
 
 def _time_of(seconds: float | None) -> str:
     """Write a prediction: of copies that cross no link there is none."""
-    return f"{seconds * 1e6:.2f} us" if seconds else "-"
+    if not seconds:
+        return "-"
+    for unit, scale in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} us"
 
 
 def plan_of(native: _native.CopyPlan, *, size_bytes: int, packed: bool) -> CopyPlan:

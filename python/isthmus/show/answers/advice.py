@@ -1,6 +1,7 @@
 """Advice as text: the answer in words, the ways in their order, and their break-evens."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from isthmus.decide.advice.answer import Advice
 from isthmus.decide.advice.break_evens import BreakEven, Range
@@ -22,13 +23,13 @@ _BOYER = (
     "the same bytes went up and down, and at no size if only a result came down."
 )
 _CLASSIC = (
-    "At which sizes does it pay to leave malloc and cudaMemcpy? The buffer is allocated and freed "
-    "once"
+    "Which sizes gain by leaving malloc and cudaMemcpy? The buffer is allocated and freed once"
 )
 EXTRAPOLATED = (
-    "* extrapolated: beyond the sizes that were measured; whether the host and the GPU have so "
-    "much memory isn't looked at"
+    "* extrapolated beyond the measured sizes; whether host and GPU have the memory isn't checked"
 )
+# Ranges of sizes that are no more than so many times apart are told as one.
+_SMALL_GAP = 4
 _BUFFERS = {
     Buffer.NEW: "the buffer is allocated and freed once",
     Buffer.PAGEABLE: "the buffer exists, pageable",
@@ -82,7 +83,7 @@ def classic_as_text(both: Advice, reduced: Advice, machine: str, *, width: int =
     ]
     notes = [
         LIVES_NOTE,
-        "In parentheses: where the spreads of both meet, so that either may be faster.",
+        "In parentheses: the range where either may be faster (spreads overlap).",
         _BOYER,
         "`isthmus advise SIZE` answers for one size.",
     ]
@@ -168,7 +169,7 @@ def _ways_table(advice: Advice) -> Table:
     return Table(
         title="Ways, the fastest first",
         heads=(
-            *("way", "path", "prepare", "copies", "release", "total", "spread", "times the best"),
+            *("way", "path", "prepare", "copies", "release", "total", "spread", "x best"),
             *([Life.FIRST_TIME.value] if advice.first_time else []),
         ),
         rows=tuple(_way_row(way, advice) for way in advice.ways),
@@ -225,7 +226,7 @@ def _fastest_lines(advice: Advice) -> list[str]:
 
 def _lives(advice: Advice) -> list[str]:
     """Say which question each number answers."""
-    return [f"all is steady, unless it says first time; {LIVES_NOTE}"] if advice.first_time else []
+    return [LIVES_NOTE] if advice.first_time else []
 
 
 def _marks(ways: Iterable[Way]) -> list[str]:
@@ -247,7 +248,8 @@ def _uses_text(ranges: Sequence[Range]) -> str:
 def _ranges_text(ranges: Sequence[Range], text: Callable[[int], str], everywhere: str) -> str:
     """Write ranges: "26 KiB to 1.8 MiB, from 47 MiB (45 MiB to 50 MiB)"."""
     parts = []
-    for one in ranges:
+    joined = _joined(ranges)
+    for one in joined:
         if one.first is None:
             parts.append(
                 everywhere if one.last is None else f"up to {_break_even_text(one.last, text)}"
@@ -258,7 +260,20 @@ def _ranges_text(ranges: Sequence[Range], text: Callable[[int], str], everywhere
             parts.append(
                 f"{_break_even_text(one.first, text)} to {_break_even_text(one.last, text)}"
             )
-    return ", ".join(parts)
+    mostly = "mostly " if len(joined) < len(ranges) else ""
+    return mostly + ", ".join(parts)
+
+
+def _joined(ranges: Sequence[Range]) -> list[Range]:
+    """Join neighbours with a small gap: JSON has them all."""
+    joined = list(ranges[:1])
+    for one in ranges[1:]:
+        last = joined[-1].last
+        if last is not None and one.first is not None and one.first.at <= _SMALL_GAP * last.at:
+            joined[-1] = replace(joined[-1], last=one.last)
+        else:
+            joined.append(one)
+    return joined
 
 
 def _break_even_text(break_even: BreakEven, text: Callable[[int], str]) -> str:

@@ -24,8 +24,8 @@ _MOST_NAMED = 5
 _MORE_PROCESSES = 2
 _EMULATED = "EMULATED devices: modelled, not measured on a GPU"
 _MEASURED_IN = {"B/s": "bandwidth", "s": "time"}
-# The head of a column: the smallest loss that a comparison with this drift notices.
-_SMALLEST = "noticed from"
+# The head of a column: the smallest loss that a comparison with this drift detects.
+_SMALLEST = "can detect"
 _NOT_JUDGED = "not judged"
 Rows = dict[Subject, dict[int, Change]]
 
@@ -137,11 +137,10 @@ def drift_lines(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> list[
     judgements = [found for comparison in comparisons for found in comparison.judgements]
     if not judgements:
         return []
-    found = f"the smallest loss that is found in {POWER * 100:.0f} % of comparisons"
-    rate = "0 of 24 pairs of unchanged single runs of GPUs were called slower"
+    found = f"the smallest loss that this comparison would catch ({POWER * 100:.0f} %)"
+    rate = "none in 24 pairs of unchanged single runs of GPUs"
     if all(comparison.repeated for comparison in comparisons):
-        often = f"at most {FALSE_ALARMS * 100:.0f} % of comparisons"
-        rate = f"{often} call any family slower though nothing has changed"
+        rate = f"in at most {FALSE_ALARMS * 100:.0f} % of comparisons of unchanged programs"
     lines = [
         f"drift: standard deviation between processes; {_SMALLEST}: {found}",
         f"false alarms: {rate}",
@@ -152,8 +151,8 @@ def drift_lines(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> list[
         remarks.append(f"{', '.join(single)} {'has' if len(single) == 1 else 'have'} no repeats")
     if not all(comparison.repeated for comparison in comparisons):
         remarks.append(
-            "A drift with ? is the most that unchanged single runs have shown, and from there on a "
-            "loss isn't called the same: `isthmus bench --repeat 5` measures it"
+            "?: the largest drift ever seen between unchanged single runs; `isthmus bench --repeat "
+            "5` measures yours"
         )
     return [*lines, ". ".join(remarks)] if remarks else lines
 

@@ -16,7 +16,7 @@ _MOST_SHOWN = 12
 _MOST_CAUSES = 2
 _MOST_NOTES = 6
 _INDENT = "    "
-NEEDED = f"that takes {FEWEST} equal GPUs"
+NEEDED = f"needs {FEWEST} equal GPUs"
 """Why nobody may have been judged."""
 
 
@@ -70,9 +70,9 @@ def headline(health: Health) -> str:
     what = counted(total, "node") if dead else subjects(health.patients)
     judged = any(one.standings or one.verdict == Verdict.OK for one in health.patients)
     if not counts and not judged:
-        return f"none of {what} is bad, but none was judged by its speed: {NEEDED}"
+        return f"{what}, no errors. Speed not judged: {NEEDED}"
     if not counts:
-        return f"none of {what} is bad"
+        return f"{what}, none bad"
     are = "is" if len(health.bad) == 1 else "are"
     if dead or not health.count(Verdict.DEAD):
         return f"{len(health.bad)} of {what} {are} bad: {listed(counts)}"

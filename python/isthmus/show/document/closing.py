@@ -12,7 +12,8 @@ def closing_lines(run: Run) -> tuple[str, ...]:
     bad = next((one for one in verdict.findings if one.mark is Mark.BAD), None)
     parts = {
         "link": rates_of(run, "ce") or rates_of(run, "pageable"),
-        "limits": bad.text if bad else "".join(verdict.limits[:1]),
+        "problem": bad.text if bad else "",
+        "limits": "" if bad else "".join(verdict.limits[:1]),
         "to do": "".join(bad.advice[:1] if bad else map(_in_short, verdict.gains[:1])),
         "next": _next(run),
     }
@@ -29,6 +30,6 @@ def _in_short(gain: Gain) -> str:
 def _next(run: Run) -> str:
     kept = "--no-save" not in run.run.command
     several = len({result.suite for result in run.results}) > 1
-    report = [f"`isthmus report {run.run.id}` explains it"] if kept else []
-    suite = ["`isthmus bench SUITE` shows one in full"] if several else []
-    return "; ".join([*report, *suite])
+    report = [f"`isthmus report {run.run.id}`"] if kept else []
+    suite = ["`isthmus bench SUITE` for one suite"] if several else []
+    return ", ".join([*report, *suite])

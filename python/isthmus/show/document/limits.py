@@ -27,7 +27,7 @@ def _link(run: Run) -> str:
     link = run.machine.link
     lane = link_values().lane_bytes_per_s.get(link.generation or 0)
     if lane is None or not link.width:
-        return f"Large copies: {reached}."
+        return ""
     most = lane * link.width
     share = copy.median / most
     name = f"Gen{link.generation} x{link.width}"
@@ -41,14 +41,11 @@ def _staging(run: Run) -> str:
         return ""
     core = _largest(passed(run, "host_memcpy", "bandwidth"))
     beside = (
-        f"; one core copies {readable(core.median, 'B/s')} within host memory"
-        if core and core.median
-        else ""
+        f", and copies {readable(core.median, 'B/s')} otherwise" if core and core.median else ""
     )
     return (
-        f"One CPU core: pageable uploads of {format_size(pageable.bytes)} reach "
-        f"{readable(pageable.median, 'B/s')}, because the driver copies them through pinned memory "
-        f"of its own{beside}."
+        f"One CPU core: it stages pageable uploads ({format_size(pageable.bytes)}) for the driver at "
+        f"{readable(pageable.median, 'B/s')}{beside}."
     )
 
 

@@ -28,7 +28,7 @@ _SHAPES = {
     "contents": "contents",
     "offset": "offsets",
 }
-_SMALL_WAYS = {"sm": "by a kernel", "window": "by a window"}
+_SMALL_WAYS = {"sm": "by a kernel", "window": "through a window"}
 _PROGRAM_WAYS = {
     "ideal": "data on the GPU before",
     "copies": "copies alone, no kernels",

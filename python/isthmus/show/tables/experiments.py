@@ -6,9 +6,9 @@ from isthmus.show.numbers import microseconds
 from isthmus.show.page import Table
 
 _NAMES = {
-    "kernel_then_copy_cpu_clock": "kernel, download: CPU clock",
-    "kernel_then_copy_gpu_clock": "kernel, download: GPU clock",
-    "copy_kernel_copy": "copy, kernel, copy: only the copies",
+    "kernel_then_copy_cpu_clock": "download, CPU clock",
+    "kernel_then_copy_gpu_clock": "download, GPU clock",
+    "copy_kernel_copy": "copies around a kernel",
 }
 _WORDS = {
     "async_over_blocking": "async / blocking",
@@ -17,10 +17,10 @@ _WORDS = {
     "both_ways": "H2D + D2H",
     "download_over_upload": "D2H / H2D",
 }
-_HEADS = ("experiment", "bytes", "what", "average", "min", "max", "runs", "iterations")
+_HEADS = ("experiment", "bytes", "what", "average", "min", "max")
 _SAME_STREAM = (
-    "kernel, download: nothing overlaps on one stream, so the two ways differ by the cost of "
-    "calling and waiting; async waits once per run"
+    "download: after a kernel on the same stream, so nothing overlaps; the ways differ in the cost "
+    "of calls and waits (async waits once per run)"
 )
 
 
@@ -57,11 +57,9 @@ def _row(result: Result) -> tuple[str, ...]:
         format_size(result.bytes),
         _WORDS.get(result.metric, result.metric),
     )
-    iterations = str(result.axes.get("iterations", ""))
     if result.median is None:
-        return (*start, result.status.value, "", "", "", iterations)
-    numbers = (_number(result, value) for value in (result.mean, result.min, result.max))
-    return (*start, *numbers, str(result.n), iterations)
+        return (*start, result.status.value, "", "")
+    return (*start, *(_number(result, value) for value in (result.mean, result.min, result.max)))
 
 
 def _number(result: Result, value: float | None) -> str:

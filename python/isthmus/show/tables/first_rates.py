@@ -11,7 +11,7 @@ from isthmus.show.tables.labels import BANDWIDTH, of_kind
 from isthmus.show.tables.pivot import attempted, median_cell, pivot
 
 # A row of the first table, and the way of its tests.
-_COPIES = {"pinned": "ce", "pageable": "pageable", "mapped, by SM": "sm"}
+_COPIES = {"pinned": "ce", "pageable": "pageable", "mapped, by a kernel": "sm"}
 _DUPLEX, _BOTH = "duplex_memcpy_ce", "pinned, both directions at once"
 _ALL_GPUS = (("host_to_all_memcpy_ce", "aggregate"), ("all_to_host_memcpy_ce", "aggregate"))
 _BY_NODE = tuple(

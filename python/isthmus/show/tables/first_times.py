@@ -17,6 +17,7 @@ from isthmus.show.tables.pivot import (
     size_word,
     two_decimal_cell,
 )
+from isthmus.show.tables.requests import many_way
 
 # The kinds of memory that most programs use, and Isthmus's own.
 _MEMORY = ("malloc", "cuda_malloc_host", "cuda_host_register", "isthmus_pinned", "cuda_malloc")
@@ -55,8 +56,8 @@ def many_copies_table(run: Run) -> Table | None:
         "Many small copies, microseconds until all are complete (median)",
         shown,
         row={"copies": _pieces},
-        column=lambda result: result.way,
-        columns=[result.way for result in by_size(shown)],
+        column=many_way,
+        columns=map(many_way, by_size(shown)),
     )
 
 

@@ -12,8 +12,8 @@ _CHASE = "host_device_latency_sm"
 _FAULT = "managed_page_fault"
 _NS_PER_S = 1e9
 _LINES = (
-    "lines fitted: time = start + bytes / bandwidth, by least relative squares over all sizes; "
-    "n1/2 is the size at half of that bandwidth, the error the largest at any size"
+    "lines fitted: time = start + bytes / bandwidth (least relative squares, all sizes); n1/2: "
+    "size that reaches half the peak rate; error: the largest at any size"
 )
 
 

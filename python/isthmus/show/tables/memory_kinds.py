@@ -19,7 +19,7 @@ _KINDS = {
     "write_combined": "write-combined",
     "huge_pages": "huge pages",
     "pool": "device pool",
-    "sm": "mapped, SM",
+    "sm": "mapped, by a kernel",
 }
 
 
@@ -38,7 +38,7 @@ def memory_notes(run: Run) -> list[str]:
     """Explain mapped copies and managed memory."""
     lines = []
     if any(result.way == "sm" for result in of_kind(run, Kind.MEMCPY)):
-        lines.append("mapped, SM: a kernel copies from or to mapped pinned memory (zero-copy)")
+        lines.append("mapped: a kernel copies from or to mapped pinned memory (zero-copy)")
     if of_kind(run, Kind.MANAGED):
         lines.append(
             "managed: timed by the CPU's clock, one at a time; demand is a kernel reading all of "

@@ -14,6 +14,13 @@ _BOXES = {"3d": "pitched", "array": "array"}
 _DUPLEX = "duplex_memcpy_ce"
 _DUPLEX_HEADS = {"duplex_total": "together", "duplex_h2d": "of it H2D", "duplex_d2h": "of it D2H"}
 _RATIO = "overlap_ratio"
+# Ways to make many copies, and the headings of their columns.
+_MANY = {
+    "loop": "one by one",
+    "batch": "in a batch",
+    "graph": "in a graph",
+    "kernel": "in a kernel",
+}
 # The metrics of a pipeline, and the headings of their columns.
 _PIPELINE = {
     "copy_alone": "copies",
@@ -55,7 +62,7 @@ def many_tables(run: Run) -> list[Table]:
         "Many small copies, us until all are complete (median)",
         _many(run),
         row={"direction": direction_of, "pieces": _pieces, "of each": _piece_size},
-        column=lambda result: result.way,
+        column=many_way,
         cell=two_decimal_cell,
     )
     return [] if table is None else [table]
@@ -98,7 +105,12 @@ def overlap_notes(run: Run) -> list[str]:
     """Explain copies behind computation."""
     if not any(result.metric == _RATIO for result in run.results):
         return []
-    return ["overlap: the pipeline over the longer of its halves: 1.00x hides the shorter half"]
+    return ["overlap: total / longer half (1.00x = fully hidden)"]
+
+
+def many_way(result: Result) -> str:
+    """Say how many copies were made."""
+    return _MANY.get(result.way, result.way)
 
 
 def streams(result: Result) -> str:

@@ -7,7 +7,6 @@ from isthmus.measure.run.model import Run
 from isthmus.show.page import Table
 from isthmus.show.pictures.lines import Line, Panel, drawable, panels_by_theme
 from isthmus.show.quantities import quantity
-from isthmus.show.tables.first_look import is_first_look
 from isthmus.show.tables.sparks import bars, is_logarithmic
 
 # Of each picture, the panels that answer its question; None: all.
@@ -23,16 +22,14 @@ _PANELS: dict[str, tuple[str, ...] | None] = {
 }
 # Through fewer, the table says as much.
 _FEWEST_SIZES = 5
-_FIRST_LOOK = frozenset({"bandwidth"})
 
 
 def sweep_tables(run: Run) -> list[Table]:
-    """Draw the sweeps that tell most: those of a first look are bandwidths alone."""
-    first = is_first_look(run)
+    """Draw the sweeps that tell most."""
     return [
         table
         for name, (theme, panels) in panels_by_theme({"": drawable(run)}).items()
-        if name in _PANELS and (not first or name in _FIRST_LOOK)
+        if name in _PANELS
         for panel in panels
         if panel.curves and panel.title in (_PANELS[name] or (panel.title,))
         for table in _tables(", ".join(filter(None, (theme.title, panel.title))), panel)
@@ -46,9 +43,9 @@ def _tables(title: str, panel: Panel) -> Iterator[Table]:
     sizes = sorted({size for curve in panel.curves for size in curve.sizes})
     if len(sizes) < _FEWEST_SIZES:
         return
-    heights = ", heights are logarithms" if is_logarithmic(low, high) else ""
+    heights = ", log scale" if is_logarithmic(low, high) else ""
     yield Table(
-        title=f"{title}: one bar for each size from {format_size(sizes[0])} to "
+        title=f"{title}: one bar per size, {format_size(sizes[0])} to "
         f"{format_size(sizes[-1])}{heights}",
         heads=("", "", "least", "most"),
         rows=tuple(_row(curve, sizes, low, high, panel.unit) for curve in panel.curves),

@@ -12,7 +12,7 @@ from isthmus.sim.paper.evaluation import TLB_READINGS, Evaluation, means
 from isthmus.sim.paper.studies import BANDWIDTHS, FAULT_UNITS, TLB_PAGES, UNITS, VARIANTS
 from isthmus.sim.paper.targets import TARGETS, Target, Verdict, judge
 
-BOUND: Final = "bound, if the programmer's copies overlapped perfectly"
+BOUND: Final = "lower bound (perfect overlap)"
 
 _B16, _B32, _B96 = BANDWIDTHS
 _AS_LONG = 0.01

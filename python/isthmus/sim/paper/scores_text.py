@@ -109,14 +109,10 @@ def _notes(scores: Sequence[Score]) -> list[str]:
 def _inputs(evaluation: Evaluation) -> str:
     num_seeds = len(evaluation.by_seed())
     if num_seeds == 1:
-        return (
-            "One input of each program: how far others take a mean isn't known, so means have two "
-            "digits (--seeds 5 finds it)."
-        )
+        return "One input per program, so means have two digits; --seeds 5 measures the spread."
     return (
-        f"{num_seeds} inputs of each program: a mean is that of seed 0, up to the first digit of "
-        "half of its spread over seeds. Every mean has that spread and the bound of its bandwidth "
-        "beside it."
+        f"{num_seeds} inputs per program: means of seed 0, rounded to half of their spread over "
+        "seeds. Each has its spread and the bound of its bandwidth beside it."
     )
 
 

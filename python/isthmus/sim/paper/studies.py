@@ -40,7 +40,7 @@ _BANDWIDTH = "16GB/s"
 VARIANTS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
     "whole-page, merged": ("whole-page", {"policy.merge": "true"}),
     "whole-page, 128 in all": ("whole-page", {"options.buffer_scope": "total"}),
-    "single-range, gap to what has arrived": ("single-range", {"policy.single_gap": "valid"}),
+    "single-range, gap to arrived data": ("single-range", {"policy.single_gap": "valid"}),
 }
 
 

@@ -56,11 +56,11 @@ def _ratio(times: Mapping[str, Result]) -> Result:
 
 
 def _impossible(ratio: float) -> dict[str, object]:
-    words = f"the pipeline took {ratio:.2f} of the time that its longer half took alone"
+    words = f"the pipeline took {ratio:.2f} of its longer half alone"
     if ratio < _MIN_BELIEVED:
         failure = Failure(symbol=None, code=None, code_name=None, message=f"{words}: impossible")
         return {"status": Status.ERROR, "error": failure}
-    reason = f"{words}: something else held the device up meanwhile"
+    reason = f"discarded: {words}, so another program interfered"
     return {"status": Status.WAIVED, "reason": reason}
 
 

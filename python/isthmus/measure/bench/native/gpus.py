@@ -59,8 +59,11 @@ class Gpus:
                 self._device.note_once(f"left out of suite multi: {absence}")
         if len(usable) > 1:
             return usable
-        reason = "there is one here" if count == 1 else f"of {count} here one can be used"
-        raise Unavailable(capability="several GPUs", reason=reason, needs="two GPUs or more")
+        reason = "this machine has one" if count == 1 else f"of {count} here one can be used"
+        needs = "two or more GPUs"
+        raise Unavailable(
+            f"needs {needs}; {reason}", capability="several GPUs", reason=reason, needs=needs
+        )
 
     def chosen(self, wanted: str, variation: Variation) -> list[Gpu]:
         """Open the GPUs that a point names, and then, if a loop wants "all", the others."""

@@ -111,7 +111,7 @@ def _usable(placement: Placement, node: int) -> set[int]:
 
 def far_node(placement: Placement) -> NodeFacts:
     """Choose a NUMA node away from the device, with CPUs that this process may use."""
-    capability, needs = "far NUMA node", "a host with two nodes, one of them the device's"
+    capability, needs = "far NUMA node", "a host with two NUMA nodes, one of them the GPU's"
     if len(placement.nodes) <= 1:
         raise Unavailable(capability=capability, reason="this host has one node", needs=needs)
     if placement.bound_node is None:
