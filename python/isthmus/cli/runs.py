@@ -55,7 +55,7 @@ _OlderOption = Annotated[
         metavar="DAYS",
         min=0,
         max=_MAX_DAYS,
-        help="Remove only runs older than DAYS days.",
+        help="Keep runs younger than DAYS days.",
     ),
 ]
 _DryRunOption = Annotated[
@@ -135,9 +135,9 @@ def prune(
     dry_run: _DryRunOption = False,
 ) -> None:
     """
-    Remove stored runs except those that --keep or --older-than keeps.
+    Remove stored runs, except those to keep.
 
-    A run that is being measured is never removed.
+    A run stays if --keep or --older-than keeps it, or while it is measured.
     """
     from isthmus.measure.run.stored import expendable, stored_runs
 

@@ -63,8 +63,8 @@ CompareOption = Annotated[
     typer.Option(
         "--compare",
         metavar="RUN",
-        help="Compare with an earlier run of this machine: a file, a stored run's id, or last. Exit "
-        "code 3 if a family of results is slower or a result is lost, 5 if it can't tell: see "
+        help="Compare with an earlier run of this machine: a file, a stored run's id, or last. "
+        "Exit code 3 if a family of results is slower or a result is lost, 5 if it can't tell: see "
         "`isthmus compare --help`.",
     ),
 ]

@@ -100,7 +100,7 @@ def reproduce(
     ] = None,
 ) -> None:
     """
-    Repeat published experiments and compare with the published numbers.
+    Repeat published experiments and compare the numbers.
 
     This project grew from them. Their figures are shipped, with their sources. Ours are measured
     here by tests of `isthmus bench`, and the run is kept like any other; on an emulated device they

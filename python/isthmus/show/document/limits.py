@@ -44,8 +44,8 @@ def _staging(run: Run) -> str:
         f", and copies {readable(core.median, 'B/s')} otherwise" if core and core.median else ""
     )
     return (
-        f"One CPU core: it stages pageable uploads ({format_size(pageable.bytes)}) for the driver at "
-        f"{readable(pageable.median, 'B/s')}{beside}."
+        f"One CPU core: it stages pageable uploads ({format_size(pageable.bytes)}) for the driver "
+        f"at {readable(pageable.median, 'B/s')}{beside}."
     )
 
 

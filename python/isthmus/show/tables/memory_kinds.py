@@ -19,7 +19,7 @@ _KINDS = {
     "write_combined": "write-combined",
     "huge_pages": "huge pages",
     "pool": "device pool",
-    "sm": "mapped, by a kernel",
+    "sm": "mapped",
 }
 
 

@@ -69,7 +69,11 @@ def _ratios(pairs: Mapping[str, tuple[_Copy, _Copy]], medians: Mapping[_Copy, fl
 
 
 def _copy(result: Result) -> str:
-    return f"{direction_of(result)}{' cold' if result.cpu_cache == 'cold' else ''}"
+    return f"{direction_of(result)}{' cold' if _is_cold(result) else ''}"
+
+
+def _is_cold(result: Result) -> bool:
+    return result.cpu_cache == "cold"
 
 
 def _shown_bytes(sizes: Sequence[int]) -> int | None:
@@ -101,7 +105,9 @@ def _size_table(metric: str, results: Sequence[Result]) -> Table | None:
     found = [result for result in results if result.metric == metric]
     return pivot(
         f"Small copies by size: {metric} ({_BY_SIZE[metric]}), microseconds",
-        sorted(upload_first(found), key=_copy, reverse=True),
+        sorted(
+            upload_first(found), key=lambda result: (result.direction != "h2d", _is_cold(result))
+        ),
         row={"copy": _copy, "bytes": size_word},
         column=lambda result: result.way,
         cell=two_decimal_cell,
