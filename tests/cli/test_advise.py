@@ -67,7 +67,7 @@ def test_a_size_in_powers_of_ten_is_written_shortly_and_its_memory_is_doubted(
     out = " ".join(invoke("advise", "1TB", "--machine", mine).out.split())
     assert "931.3 GiB to the device" in out
     assert "976562500" not in out
-    assert "whether the host and the GPU have so much memory isn't looked at" in out
+    assert "whether host and GPU have the memory isn't checked" in out
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_profile_of_the_emulated_device_is_marked(invoke: Invoke, tmp_path: Pa
     emulated = machine_profile(machine=machine(emulated=True))
     path = save_profile(emulated, tmp_path / "emulated.json")
     out = " ".join(invoke("advise", "1MiB", "--machine", str(path)).out.split())
-    said = "launches and pinning take modelled time, all else this CPU's own; these change with its"
+    said = "Link, launch and pinning times are simulated; everything else is this CPU."
     assert out.startswith("EMULATED")
     assert said in out
 

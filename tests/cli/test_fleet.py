@@ -40,7 +40,7 @@ def test_the_verdicts_are_as_reviewed(
 def test_a_healthy_fleet_is_exit_code_0(invoke: Invoke, tmp_path: Path) -> None:
     outcome = invoke("fleet", "check", str(write_fleet(tmp_path / "fleet", equal_nodes(6))))
     assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out.startswith("none of 6 GPUs is bad; 0 doubtful, 6 ok (6 nodes, 12 runs)\n")
+    assert outcome.out.startswith("6 GPUs, none bad; 6 ok (6 nodes, 12 runs)\n")
 
 
 def test_json_has_everything_for_programs(invoke: Invoke, folder: Path) -> None:

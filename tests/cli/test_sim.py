@@ -74,14 +74,19 @@ def test_a_timeline_is_written(invoke: Invoke, tmp_path: Path) -> None:
 
 
 def test_a_synthetic_input_is_said_to_be_one(invoke: Invoke) -> None:
-    assert "note: bfs is synthetic" in invoke("sim", "run", "bfs", "-p", "ideal").err
+    assert "note: breadth-first search, " in invoke("sim", "run", "bfs", "-p", "ideal").err
     assert invoke("sim", "run", "cp", "-p", "ideal").err == ""
 
 
 def test_the_list_names_everything(invoke: Invoke) -> None:
     text = invoke("sim", "list").out
-    for name in ("mum-140k", "whole-page", "gh200-c2c", "link.bandwidth", "what is a TLB miss?"):
+    for name in ("mum-140k", "whole-page", "gh200-c2c", "link.bandwidth"):
         assert name in text
+    assert "what is a TLB miss?" in invoke("sim", "list", "settings").out
+    assert "nodes of the graph; 65536 if not set" in invoke("sim", "list", "workloads").out
+    machines = invoke("sim", "list", "machines", "--format", "json").out
+    assert set(json.loads(machines)) == {"schema_version", "machines"}
+    refused(invoke("sim", "list", "polices"), "nothing to list is named 'polices'", "policies")
     document = json.loads(invoke("sim", "list", "--format", "json").out)
     assert set(document) >= {"workloads", "policies", "machines", "settings"}
     assert invoke("sim", "list", "--format", "csv").out.startswith("group,name,meaning\n")
@@ -216,7 +221,7 @@ def test_ctrl_c_in_a_run_ends_it_at_once(tmp_path: Path) -> None:
     command = [*PROGRAM, "sim", "run", "mum-1400k", "-p", "whole-page"]
     with interruptible(command, cwd=tmp_path) as process:
         assert process.stderr is not None
-        assert process.stderr.readline().startswith("note: mum-1400k is synthetic")
+        assert process.stderr.readline().startswith("note: 50,000 reads")
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130

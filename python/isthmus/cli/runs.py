@@ -89,7 +89,11 @@ def show(
     output_format: RunFormatOption = RunFormat.TEXT,
     verbose: VerboseOption = False,
 ) -> None:
-    """Print a stored run as `isthmus bench` does; of an unfinished run, the finished points."""
+    """
+    Print a stored run as `isthmus bench` does.
+
+    Of an unfinished run, prints the finished points.
+    """
     from isthmus.cli import output
     from isthmus.measure.run.reading import read_run
 

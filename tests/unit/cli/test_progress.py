@@ -98,8 +98,8 @@ def test_what_was_waived_for_one_reason_is_one_line_however_many_tests_it_is(
     assert len(MULTI) > 20
     follow([*MULTI, *MULTI], Clock(), 1.0, session)
     assert capsys.readouterr().err == (
-        f"waived: {len(MULTI)} tests, {2 * len(MULTI)} points: several GPUs unavailable: there is "
-        "one here (needs two GPUs or more)\n"
+        f"not measured: {len(MULTI)} tests, {2 * len(MULTI)} points: several GPUs unavailable: "
+        "there is one here (needs two GPUs or more)\n"
     )
 
 

@@ -394,11 +394,11 @@ def test_too_few_equal_machines_are_not_judged() -> None:
     assert health.bad == []
     assert {patient.verdict for patient in health.patients} == {Verdict.UNJUDGED}
     assert all("3 GPUs of its class, and 4 are" in p.findings[-1] for p in health.patients)
-    said = "one of 3 GPUs is bad, but none was judged by its speed: that takes 4 equal GPUs"
-    assert fleet_text(health, width=200).startswith(f"n{said}; 0 doubtful, 3 not judged, 0 ok")
+    said = "3 GPUs, no errors. Speed not judged: needs 4 equal GPUs"
+    assert fleet_text(health, width=200).startswith(f"{said}; 3 not judged (")
     page = fleet_document(health)
-    assert page.verdicts[0].headline == f"N{said}."
-    assert "No GPU was judged by its speed: that takes 4 equal GPUs." in page.chapters[-1].sentences
+    assert page.verdicts[0].headline == f"{said}."
+    assert "No GPU was judged by its speed: needs 4 equal GPUs." in page.chapters[-1].sentences
 
 
 def test_machines_of_another_kind_are_classes_of_their_own() -> None:

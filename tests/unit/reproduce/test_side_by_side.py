@@ -106,7 +106,7 @@ def test_all_sizes_are_advised_only_where_a_size_was_not_asked_for(recorded: Run
         one = reproduced(read_publication("pinned-vs-pageable"), run)
         return " ".join(page_text(page_of(one, pictures=False)).split())
 
-    assert "`--sizes all` measures all of theirs" in foot(recorded)
+    assert "`--sizes all` measures all of their sizes" in foot(recorded)
     every_size = [
         result.model_copy(update={"bytes": size})
         for result in recorded.results

@@ -162,7 +162,7 @@ def test_failed_results_are_no_health() -> None:
 
 def test_an_emulated_run_has_no_health_and_says_so() -> None:
     verdict = verdict_of(runs.run(emulated=True))
-    assert verdict.headline.startswith("Modelled: no GPU was measured")
+    assert verdict.headline.startswith("Simulated: no GPU was measured")
     assert verdict.expected is None
 
 
@@ -171,7 +171,7 @@ def test_a_gain_has_the_numbers_of_the_run(h100: Run) -> None:
         median(h100, f"host_to_device_memcpy_{way}", "bandwidth", 1 << 30)
         for way in ("ce", "pageable")
     )
-    [gain] = [one for one in gains_of(h100) if one.change.startswith("Keep what is copied")]
+    [gain] = [one for one in gains_of(h100) if one.change.startswith("Pin the memory")]
     assert gain.pairs[0].case == "upload of 1 GiB"
     assert gain.pairs[0].factor == pytest.approx(pinned / pageable)
     assert (gain.pairs[0].before, gain.pairs[0].after) == ("6.94 GB/s", "53.8 GB/s")

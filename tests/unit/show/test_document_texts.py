@@ -112,7 +112,7 @@ def test_the_data_of_a_picture_are_what_it_draws(html: str) -> None:
 def test_an_emulated_run_is_called_so_above_all_and_in_every_picture_of_the_device() -> None:
     emulated = as_html(document_of([few(runs.run(emulated=True))]))
     page = Page(emulated)
-    assert emulated.index("EMULATED device") < emulated.index("<main")
+    assert emulated.index("EMULATED GPU") < emulated.index("<main")
     device = [
         one
         for one in page.all("div")

@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -27,7 +27,7 @@ from isthmus.show.answers.stored_runs import stored_runs_text
 from isthmus.show.format import Format, RunFormat
 from isthmus.show.formats.as_rich import as_renderable
 from isthmus.show.formats.as_text import as_text
-from isthmus.sim.catalogue import catalogue_text
+from isthmus.sim.catalogue import Topic, catalogue_text
 from program import Golden
 
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
@@ -84,6 +84,10 @@ def comparison(width: int) -> str:
     return comparison_text([before, after], [found], every=False, width=width)
 
 
+def catalogue_of(topic: Topic, width: int) -> str:
+    return catalogue_text(Format.TEXT, topic, width=width)
+
+
 def stored(width: int) -> str:
     run = recorded()
     one = StoredRun(
@@ -101,6 +105,7 @@ def stored(width: int) -> str:
 
 PAGES: dict[str, Callable[[int], str]] = {
     "bench --quick": lambda width: drawn(recorded(quick=True), width),
+    "bench -o run.json": lambda width: as_text(recorded(), brief=True, width=width),
     "bench latency": lambda width: drawn(recorded("host_to_device_small_copy"), width),
     "bench bandwidth": lambda width: drawn(recorded("host_to_device_memcpy"), width),
     "bench windows": lambda width: drawn(recorded("window_"), width),
@@ -116,6 +121,13 @@ PAGES: dict[str, Callable[[int], str]] = {
         load_profile(BENCHMARKS / "transfer" / "h100" / "profile.json"), "today", width=width
     ),
     "runs list": stored,
+}
+NATIVE_PAGES: dict[str, Callable[[int], str]] = {
+    "sim list": lambda width: catalogue_text(Format.TEXT, width=width),
+    **{
+        f"sim list {topic}": partial(catalogue_of, topic)
+        for topic in (Topic.POLICIES, Topic.MACHINES)
+    },
 }
 
 
@@ -140,7 +152,8 @@ def test_no_line_is_wider_than_the_terminal_and_nothing_is_elided(name: str, wid
     assert "…" not in text
 
 
-@pytest.mark.parametrize("name", PAGES)
+# A list of runs cuts commands.
+@pytest.mark.parametrize("name", [name for name in PAGES if name != "runs list"])
 def test_a_narrow_terminal_shows_every_word_that_a_wide_one_shows(name: str) -> None:
     wide = page(name, 1000).split()
     narrow = {word.rstrip(":") for word in page(name, 60).split()}
@@ -149,9 +162,19 @@ def test_a_narrow_terminal_shows_every_word_that_a_wide_one_shows(name: str) -> 
 
 @pytest.mark.native
 @pytest.mark.parametrize("width", WIDTHS)
-def test_what_can_be_simulated_fits(width: int) -> None:
-    text = catalogue_text(Format.TEXT, width=width)
-    assert max(map(len, text.splitlines())) <= width
+def test_what_can_be_simulated_fits(golden: Golden, width: int) -> None:
+    for topic in (None, *Topic):
+        text = catalogue_text(Format.TEXT, topic, width=width)
+        assert max(map(len, text.splitlines())) <= width
+    sections = [f"$ isthmus {name}\n{page(width)}" for name, page in NATIVE_PAGES.items()]
+    golden(f"sim_list_{width}.text", "\n".join(sections))
+
+
+def test_a_stored_run_is_one_line_at_80_columns() -> None:
+    title, _heads, *rows = stored(80).splitlines()
+    assert (title, len(rows)) == ("Stored runs", 1)
+    assert rows[0].startswith("c5070c5b  complete  2026-11-22 12:23  H100 80GB HBM3  bench --comp")
+    assert len(rows[0]) <= 80
 
 
 def styles_of(run: Run, word: str) -> set[str]:

@@ -93,11 +93,9 @@ def modelled_warning(health: Health) -> str | None:
 def _head(health: Health) -> list[str]:
     warning = modelled_warning(health)
     said = headline(health)
-    good = [Verdict.DOUBTFUL, Verdict.UNJUDGED, Verdict.OK]
-    if not health.count(Verdict.UNJUDGED):
-        good.remove(Verdict.UNJUDGED)
-    counts = ", ".join(f"{health.count(verdict)} {verdict}" for verdict in good)
-    others = f"; {counts}" if health.patients else ""
+    good = (Verdict.DOUBTFUL, Verdict.UNJUDGED, Verdict.OK)
+    counts = ", ".join(f"{num} {verdict}" for verdict in good if (num := health.count(verdict)))
+    others = f"; {counts}" if counts else ""
     size = f"{counted(health.num_nodes, 'node')}, {counted(health.num_runs, 'run')}"
     return [*([warning] if warning else []), f"{said}{others} ({size})"]
 

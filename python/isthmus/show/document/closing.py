@@ -10,13 +10,16 @@ def closing_lines(run: Run) -> tuple[str, ...]:
     """Say what the link does, what limits copies, what to do, and what comes next."""
     verdict = verdict_of(run)
     bad = next((one for one in verdict.findings if one.mark is Mark.BAD), None)
-    parts = {
-        "link": rates_of(run, "ce") or rates_of(run, "pageable"),
-        "problem": bad.text if bad else "",
-        "limits": "" if bad else "".join(verdict.limits[:1]),
-        "to do": "".join(bad.advice[:1] if bad else map(_in_short, verdict.gains[:1])),
-        "next": _next(run),
-    }
+    if bad is None:
+        parts = {
+            "link": rates_of(run, "ce") or rates_of(run, "pageable"),
+            "limits": "".join(verdict.limits[:1]),
+            "to do": "".join(map(_in_short, verdict.gains[:1])),
+        }
+    else:
+        # The advice says what was seen.
+        parts = {"to do": bad.advice[0]} if bad.advice else {"problem": bad.text}
+    parts["next"] = _next(run)
     said = [f"{name:8}{text}" for name, text in parts.items() if text]
     # The page of an emulated run begins with its headline.
     return tuple(said if run.machine.emulated else [verdict.headline, *said])

@@ -60,7 +60,8 @@ def _far(run: Run) -> Run:
     far = [r for r in own if r.test == _BY_NODE[0][0] and r.axes["node"] != str(near)]
     slowest = min(far, key=lambda result: result.median or 0.0, default=None)
     kept = [r for r in own if slowest and r.axes["node"] == slowest.axes["node"]]
-    return run.model_copy(update={"results": kept if near is not None else []})
+    nodes = {r.axes["node"] for r in own}
+    return run.model_copy(update={"results": kept if str(near) in nodes else []})
 
 
 def _bandwidth_row(run: Run, name: str, *ways: tuple[str, str]) -> tuple[str, ...] | None:

@@ -234,7 +234,7 @@ def test_an_emulated_device_is_measured_at_every_second_size_and_not_at_the_larg
     windows = [p for p in plan.points if p.test.name in {"window_write", "window_read"}]
     assert max(point.size_bytes for point in windows) == 1 << 20
     (note,) = plan.notes
-    assert "end at 64 MiB, of windows at 1 MiB" in note
+    assert "end at 64 MiB (windows: 1 MiB)" in note
     # A program has one size, and is run by each way.
     sizes, all_sizes = (
         [point for point in points if point.test.suite != Suite.PAGING]
@@ -250,7 +250,7 @@ def test_a_quick_run_on_an_emulated_device_takes_every_fourth_size_up_to_4_mib()
     assert all(after == before << 4 for before, after in pairwise(sizes))
     assert sizes[-1] == 4 << 20
     (note,) = plan.notes
-    assert "end at 4 MiB, of windows at 1 MiB, and every fourth is measured" in note
+    assert "end at 4 MiB (windows: 1 MiB), every fourth is measured" in note
 
 
 def test_requested_sizes_are_measured_on_an_emulated_device_too() -> None:

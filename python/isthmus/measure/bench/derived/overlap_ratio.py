@@ -56,7 +56,7 @@ def _ratio(times: Mapping[str, Result]) -> Result:
 
 
 def _impossible(ratio: float) -> dict[str, object]:
-    words = f"the pipeline took {ratio:.2f} of its longer half alone"
+    words = f"the pipeline took {ratio:.2f} of the time of its longer half"
     if ratio < _MIN_BELIEVED:
         failure = Failure(symbol=None, code=None, code_name=None, message=f"{words}: impossible")
         return {"status": Status.ERROR, "error": failure}
