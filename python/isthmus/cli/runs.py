@@ -55,7 +55,7 @@ _OlderOption = Annotated[
         metavar="DAYS",
         min=0,
         max=_MAX_DAYS,
-        help="Keep runs younger than DAYS days.",
+        help="Remove only runs older than DAYS days.",
     ),
 ]
 _DryRunOption = Annotated[
@@ -141,7 +141,8 @@ def prune(
     """
     Remove stored runs, except those to keep.
 
-    A run stays if --keep or --older-than keeps it, or while it is measured.
+    With both options, only old runs go that aren't among the latest. A run that is being measured
+    is never removed.
     """
     from isthmus.measure.run.stored import expendable, stored_runs
 

@@ -118,4 +118,4 @@ def test_all_sizes_are_advised_only_where_a_size_was_not_asked_for(recorded: Run
     waived = {"status": Status.WAIVED, "reason": NO_TIME_LEFT, "median": None}
     every_size[0] = every_size[0].model_copy(update=waived)
     text = foot(recorded.model_copy(update={"results": every_size}))
-    assert "75 of their 76 figures stand beside ours; `--format json` has all" in text
+    assert "75 of 76 published numbers compared; `--format json` has all" in text
