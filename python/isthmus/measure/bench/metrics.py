@@ -91,7 +91,7 @@ METRIC_MEANING = {
     "pageable by the CPU clock, one call and wait at a time; windows by the CPU "
     "clock, back to back",
     Metric.API_RETURN: "CPU clock, from the call to its return; the copy may still run",
-    Metric.COMPLETION: "CPU clock, from the call until the copy is known to be done",
+    Metric.COMPLETION: "CPU clock, from the call until the copy is complete",
     Metric.EVENT_DELTA: "GPU clock, between an event before and one after the copy",
     Metric.EVENT_FLOOR: "GPU clock, between two events with nothing between them",
     Metric.RECIPROCAL_THROUGHPUT: "CPU clock, many copies back to back, divided by their number",
@@ -101,7 +101,7 @@ METRIC_MEANING = {
     "one stream that is waited for once, at the end",
     Metric.ASYNC_OVER_BLOCKING: "async time over blocking time",
     Metric.UPLOAD: "GPU clock, between events before and after one cudaMemcpyAsync to the GPU",
-    Metric.DOWNLOAD: "the same from the GPU, once the kernel before it is known to be done",
+    Metric.DOWNLOAD: "the same from the GPU, after the kernel before it is complete",
     Metric.BOTH_WAYS: "upload and download together",
     Metric.DOWNLOAD_OVER_UPLOAD: "download time over upload time",
     Metric.FENCED: "CPU clock, write() back to back, time over their number; sfence holds back "
@@ -137,25 +137,24 @@ METRIC_MEANING = {
     "the copied bytes, and last as long as the copies",
     Metric.COPY_ALONE: "GPU clock, the same copies in the same streams without the kernels",
     Metric.COMPUTE_ALONE: "GPU clock, the same kernels without the copies",
-    Metric.OVERLAP_RATIO: "together over the longer of copy_alone and compute_alone: 1 hides the "
-    "shorter half, 2 hides nothing",
+    Metric.OVERLAP_RATIO: "together / the longer of copy_alone and compute_alone: 1 = fully "
+    "hidden, 2 = nothing hidden",
     Metric.ACCESS_LATENCY: "GPU clock, a kernel follows a chain of pointers in host memory, "
     "divided by the number of its loads: each waits for the one before",
     Metric.DEVICE_FAULT: "GPU clock, a kernel's load from a page of managed memory on the host: "
     "the page moves; one page in each 2 MiB, so that none moves another",
     Metric.HOST_FAULT: "CPU clock, the same load by the CPU, from a page on the device",
-    Metric.FIT_START: "seconds of a copy of no bytes, by the line fitted through a test's times",
-    Metric.FIT_BANDWIDTH: "bytes a second of a copy without end, by the same line",
-    Metric.HALF_BANDWIDTH_SIZE: "bytes of a copy at half of that bandwidth: n 1/2",
-    Metric.FIT_ERROR: "the largest distance of a time from its line, as a part of the time",
+    Metric.FIT_START: "seconds: per-copy overhead of the line fitted to a test's times",
+    Metric.FIT_BANDWIDTH: "bytes per second: peak rate of the same line",
+    Metric.HALF_BANDWIDTH_SIZE: "bytes: size that reaches half the peak rate (n1/2)",
+    Metric.FIT_ERROR: "the largest relative error of the line",
     Metric.ALLOCATE: "CPU clock, one allocation, freed before the next; stream-ordered memory "
     "until its stream has reached it; touched memory with a write to each page; includes "
     "reading the clock (some 25 ns)",
     Metric.FREE: "CPU clock, freeing it; for device memory this waits for the device",
     Metric.PAIR: "CPU clock, both; short ones back to back many times, divided by their number",
-    Metric.ALLOCATE_LIVE: "CPU clock, one of several that are alive at the end, divided by their "
-    "number",
-    Metric.FREE_LIVE: "CPU clock, one of several that were alive, divided by their number",
+    Metric.ALLOCATE_LIVE: "CPU clock, several that stay alive, divided by their number",
+    Metric.FREE_LIVE: "CPU clock, several that were alive, divided by their number",
     Metric.ALLOCATE_RETURN: "CPU clock, until the call returns; its stream may not be there yet",
     Metric.FREE_RETURN: "the same for freeing",
     Metric.ALLOCATION_START: "seconds of allocating and freeing no bytes, by the line fitted "

@@ -169,25 +169,20 @@ def _ways_table(advice: Advice) -> Table:
     return Table(
         title="Ways, the fastest first",
         heads=(
-            *("way", "path", "prepare", "copies", "release", "total", "spread", "x best"),
+            *("way", "total", "x best", "copies alone"),
             *([Life.FIRST_TIME.value] if advice.first_time else []),
         ),
         rows=tuple(_way_row(way, advice) for way in advice.ways),
-        num_text_columns=2,
     )
 
 
 def _way_row(way: Way, advice: Advice) -> tuple[str, ...]:
     first = {one.name: time_text(one.cost.seconds) for one in advice.first_time}
-    paths = dict.fromkeys(path.value for path in way.paths.values())
-    parts = (way.prepare, way.copies, way.release, way.cost)
     return (
         way.name.value,
-        ", ".join(paths),
-        *(time_text(part.seconds) if part.seconds else "-" for part in parts[:3]),
         f"{time_text(way.cost.seconds)}{'*' if way.extrapolated else ''}",
-        f"{time_text(way.cost.low)} - {time_text(way.cost.high)}",
         f"{way.cost.seconds / advice.best.cost.seconds:.2f}",
+        time_text(way.copies.seconds) if way.copies.seconds else "-",
         *([first.get(way.name, "-")] if first else []),
     )
 
