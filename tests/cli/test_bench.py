@@ -33,7 +33,7 @@ def test_every_test_passes_on_the_emulated_device_and_the_tables_say_that_number
     asked = (*QUICK, "--managed")
     outcome = invoke(*asked)
     assert outcome.code == 0, outcome.err
-    assert outcome.out.startswith("EMULATED device, profile 'small'")
+    assert outcome.out.startswith("EMULATED GPU (profile small")
     beginnings = ("Bandwidth", "Small", "Window ", "Round trip")
     titles = [line for line in outcome.out.splitlines() if line.startswith(beginnings)]
     assert len(titles) >= 7
@@ -128,8 +128,8 @@ def test_without_a_gpu_the_first_line_of_both_streams_says_why_it_is_emulated(
     # Sentences may be wrapped.
     talk, data = " ".join(outcome.err.split()), " ".join(outcome.out.split())
     assert talk.startswith("no GPU to measure: ")
-    assert "modelled" in talk[: talk.index("measuring 1 point")]
-    assert data.startswith("EMULATED device")
+    assert "simulated" in talk[: talk.index("measuring 1 point")]
+    assert data.startswith("EMULATED GPU")
     assert "no GPU to measure: " in data[: data.index("isthmus 0")]
 
 
@@ -141,6 +141,19 @@ def test_talk_is_on_stderr_one_line_a_point_and_data_alone_on_stdout(invoke: Inv
     assert re.match(r"\[1/2\] +\d+ s  host_to_device_memcpy_ce 4 B: ", points[0])
     assert points[1].endswith(" GB/s")
     assert outcome.err.splitlines()[-1].startswith("run saved: ")
+
+
+def test_a_quick_run_prints_at_most_60_lines_at_80_columns() -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    command = [*PROGRAM, "bench", "--quick", "--budget", "3", "-d", "emulated"]
+    settings = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=settings):
+        os.close(theirs)
+        shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", read_all(ours)).splitlines()
+    assert 40 < len(shown) <= 60
+    assert max(map(len, shown)) <= 80
+    assert shown[-1].startswith("next    `isthmus report ")
 
 
 def test_raw_samples_come_on_request(invoke: Invoke) -> None:
@@ -159,6 +172,11 @@ def test_a_file_is_written_beside_what_is_printed(
     assert outcome.code == 0
     assert outcome.out.startswith("EMULATED")
     assert (tmp_path / name).read_text().startswith(beginning)
+    # The tables are in the file; the verdict is printed.
+    assert "Bandwidth, GB/s" not in outcome.out
+    assert len(outcome.out.splitlines()) < 15
+    assert outcome.out.splitlines()[-1].startswith("next    `isthmus report ")
+    assert "Bandwidth, GB/s" in invoke(*ONE, "--output", str(tmp_path / name), "-v").out
 
 
 def test_a_driver_that_fails_in_the_middle_costs_one_result_and_the_rest_still_run(
@@ -357,7 +375,7 @@ def test_on_a_terminal_there_is_a_progress_bar_and_everything_fits_its_width() -
     assert "\u2501" in shown
     assert "[1/2]" not in shown
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
-    report = plain[plain.rindex("EMULATED device, profile") :].splitlines()
+    report = plain[plain.rindex("EMULATED GPU (profile small)") :].splitlines()
     assert len(report) > 12
     assert max(map(len, report)) <= 60
 

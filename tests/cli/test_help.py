@@ -43,6 +43,26 @@ def test_a_short_option_d_is_the_device_in_every_command() -> None:
     assert all(("-d" in one) == ("--device" in one) for one in names)
 
 
+def test_no_help_shows_a_type_of_python_or_double_brackets(invoke: Invoke) -> None:
+    def names(command: Any, *path: str) -> Iterator[tuple[str, ...]]:  # noqa: ANN401 - as above
+        yield path
+        for name, one in getattr(command, "commands", {}).items():
+            yield from names(one, *path, name)
+
+    for path in names(get_command(app)):
+        text = invoke(*path, "--help").out
+        assert text.startswith("Usage: isthmus"), path
+        leaks = ("<int range>", "]...", "[[", "<str>", "<path>", "list[")
+        assert [leak for leak in leaks if leak in text] == [], path
+
+
+def test_the_help_of_advise_lists_its_other_command(invoke: Invoke) -> None:
+    usage, commands = invoke("advise", "--help").out.split("\nCommands:\n")
+    assert usage.startswith("Usage: isthmus advise [OPTIONS] [SIZE]\n")
+    assert commands.split()[0] == "offload"
+    assert "see `isthmus advise --help`" in invoke("advise", "--nothing").err
+
+
 def test_short_and_long_help_are_the_same(invoke: Invoke) -> None:
     assert invoke("bench", "-h") == invoke("bench", "--help")
 

@@ -103,7 +103,7 @@ def test_an_experiment_is_measured_kept_and_marked_as_emulated(
     outcome = invoke("reproduce", "d2h-overhead", "--quick", *EMULATED)
     assert outcome.code == 0, outcome.err
     assert outcome.err.splitlines()[0] == "reproducing d2h-overhead: at most 10 s"
-    assert outcome.out.startswith("EMULATED device")
+    assert outcome.out.startswith("EMULATED GPU")
     assert "0bench: kernel, download, CPU clock - EMULATED" in outcome.out
     assert "64.21 us (63.55 to 64.87 us)" in outcome.out
     [kept] = saved_runs()
@@ -232,7 +232,7 @@ def test_everything_is_measured_and_then_simulated(
         "1 experiment: at most 20 s, then partial-page-migration (simulated)"
     )
     text = path.read_text(encoding="utf-8")
-    assert "EMULATED device" in text
+    assert "EMULATED GPU" in text
     assert "## partial-page-migration\n\n```text\nmodelled: no number here was measured" in text
     assert len(saved_runs()) == 1
 

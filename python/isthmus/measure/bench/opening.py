@@ -51,7 +51,7 @@ class Opened:
             because = f"{self.emulated_because}; " if self.emulated_because else ""
             lines.insert(
                 0,
-                f"{because}measuring the EMULATED GPU (profile {driver.profile})",
+                f"{because}measuring the EMULATED GPU (profile {driver.profile}): simulated times",
             )
         return lines
 
