@@ -45,28 +45,28 @@ NamedWorkload row(std::string_view name, std::string_view description, std::stri
 std::vector<NamedWorkload> papers_rows() {
   return {
       row<Bfs>("bfs", "breadth-first search, 65,536 nodes, 393,216 edges",
-               "the graph: 3 undirected edges a node, to random ones", true),
+               "random graph, 3 undirected edges per node", true),
       row<Mum>("mum-140k", "50,000 reads of DNA in a suffix tree of 140,000 letters",
-               "genome and reads: random", true),
+               "random genome and reads", true),
       row<Mum>("mum-1400k", "50,000 reads of DNA in a suffix tree of 1,400,000 letters",
-               "genome and reads: random", false, {.letters = 1'400'000}),
+               "random genome and reads", false, {.letters = 1'400'000}),
       row<Nn>("nn", "convolutional network, 28 digits of 29 x 29 points",
-              "digits and weights: random", true),
+              "random digits and weights", true),
       row<Cp>("cp", "Coulomb potential of 200 atoms at 256 x 256 points", "", true),
       row<Lps>("lps", "3D Laplace solver, one Jacobi step of 100 x 100 x 100 points", "", true),
       row<Lib>("lib", "Monte Carlo of the LIBOR market model, 4096 paths, 15 swaptions", "", true),
       row<Weather>("wp", "water of 72 x 64 columns of air with 28 levels, one step",
-                   "the air; physics simpler than WSM5's", true),
-      row<Aes>("aes", "AES-128 encryption of 263,168 bytes", "the picture: random bytes", true),
+                   "artificial air, physics simpler than WSM5's", true),
+      row<Aes>("aes", "AES-128 encryption of 263,168 bytes", "random picture", true),
       row<RayTracer>("ray", "ray tracing of mirroring spheres, 256 x 256 pixels",
-                     "the scene: six spheres at random places", true),
+                     "six randomly placed spheres", true),
       row<Sto>("sto", "SHA-1 of a sliding window of 52 bytes over 192 KiB", "", true),
       row<Nqu>("nqu", "10 queens, a task for every placement of the first two", "", false),
       row<BfsRodinia>("bfs-rodinia",
                       "Rodinia's breadth-first search, two kernels a level, the graph of bfs",
-                      "the graph: 3 undirected edges a node, to random ones", false),
+                      "random graph, 3 undirected edges per node", false),
       row<NnRodinia>("nn-rodinia", "Rodinia's nearest neighbours: distances of 42,764 places",
-                     "the places: random", false),
+                     "random places", false),
   };
 }
 
@@ -74,33 +74,33 @@ std::vector<NamedWorkload> modern_rows() {
   return {
       row<Spmv>("spmv",
                 "sparse matrix times vector, 262,144 rows of a power-law graph, a warp a row",
-                "the graph", false),
+                "random graph", false),
       row<Pagerank>("pagerank",
                     "PageRank by pulling, power-law graph of 131,072 nodes, 3 iterations",
-                    "the graph", false),
+                    "random graph", false),
       row<Embedding>("embedding",
                      "embedding bags, 16,384 x 32 lookups by Zipf's law in a table of 128 MiB",
-                     "the lookups", false),
+                     "random lookups", false),
       row<KvAttention>("kv-attention",
                        "one decode step of 32 sequences over a paged KV cache of 256 MiB",
-                       "lengths, queries, keys and values: random", false),
+                       "random lengths, queries, keys and values", false),
       row<Gemm>("gemm", "matrix of 4096 x 2048 floats times one of 2048 x 128, by tiles",
-                "both matrices: random", false),
+                "random matrices", false),
       row<HashJoin>("hash-join", "hash join of 1,048,576 with 2,097,152 rows, half of them match",
-                    "the tables", false),
+                    "random tables", false),
       row<Moe>("moe",
                "mixture of 128 experts of 1.5 MiB, 8 batches of 16 tokens, 2 experts for each by "
                "Zipf's law",
-               "weights, tokens and the router's choices: random", false),
+               "random weights, tokens and router choices", false),
       row<KvDecode>("kv-decode", "8 decode steps of 16 sequences, whose paged KV cache grows",
-                    "lengths, queries, keys and values: random", false),
+                    "random lengths, queries, keys and values", false),
       row<Frontier>("bfs-frontier",
                     "breadth-first search, frontier by frontier, power-law graph of 131,072 nodes",
-                    "the graph", false),
+                    "random graph", false),
       row<Frontier>("sssp-frontier",
                     "shortest paths, frontier by frontier, power-law graph of 131,072 nodes, "
                     "weights of 1 to 64",
-                    "the graph", false, {.weights = 64}),
+                    "random graph", false, {.weights = 64}),
   };
 }
 
@@ -123,7 +123,7 @@ const NamedWorkload& find(std::string_view name) {
 std::string description_of(const NamedWorkload& row, const std::string& changed) {
   std::string description(row.description);
   if (!changed.empty()) description += "; but with " + changed;
-  if (!row.synthetic.empty()) description += "; synthetic: " + std::string(row.synthetic);
+  if (!row.synthetic.empty()) description += "; synthetic input: " + std::string(row.synthetic);
   return description;
 }
 

@@ -144,10 +144,10 @@ void measure_visibility(CopyBuffers& buffers, const Kernels* kernels, SmallCopy&
 constexpr SampleSize kBackToBack{.seconds = 1e-3, .max_repetitions = 100, .min_repetitions = 10};
 constexpr std::size_t kWarmUps = 20;
 
-constexpr const char* kNoStream = "the CPU copies by itself: no stream and no event sees it";
+constexpr const char* kNoStream = "the CPU makes this copy, so GPU events can't time it";
 constexpr const char* kOverOnReturn = "the call returns when the copy is complete: see completion";
 constexpr const char* kWarmAfterOne =
-    "copies back to back find the bytes where the one before left them: measured warm only";
+    "measured warm only: back-to-back copies keep the bytes in the caches";
 
 double completion(SmallCopy& copy) {
   const auto start = Clock::now();

@@ -67,9 +67,7 @@ public:
   /// The steps that this backend doesn't have, and why; empty if it has all.
   std::map<std::string, std::string> missing_steps() const {
     if (windows_.costs().unpin.count != 0) return {};
-    return {{"unpin",
-             "this backend has no such step: its mapping is all that holds the memory, and unmap "
-             "lets go of it"}};
+    return {{"unpin", "this backend has no separate unpin step"}};
   }
 
 private:
