@@ -318,5 +318,7 @@ def test_a_number_of_processes_that_is_none_is_refused(invoke: Invoke, number: s
 def test_plots_say_which_suite_has_no_picture_and_why(invoke: Invoke, tmp_path: Path) -> None:
     outcome = invoke(*EMULATED, "-t", f"{_H2D},{_PEERS}", "-b", "1", "--plots", str(tmp_path))
     assert outcome.code == 0, outcome.err
-    assert "not drawn: multi: no picture, everything was waived: needs two or more GPUs" in outcome.err
+    assert (
+        "not drawn: multi: no picture, everything was waived: needs two or more GPUs" in outcome.err
+    )
     assert "drawn: 1 picture (4 files)" in outcome.err

@@ -137,7 +137,7 @@ def test_what_nobody_can_tell_stands_first_with_what_would_tell_and_has_its_own_
     assert outcome.code == 5
     first = outcome.out.partition("\n\n")[0]
     assert first.startswith("bb: can't tell; ")
-    assert "\nwhat would tell: both runs with `isthmus bench --repeat 5`" in first
+    assert "\nto settle it: both runs with `isthmus bench --repeat 5`" in first
     repeated = (kept(tmp_path, "aa", repeats=5), kept(tmp_path, "bb", 0.92, repeats=5))
     assert invoke("compare", *repeated).code == 3
     files = (kept(tmp_path, "aa"), kept(tmp_path, "bb", 0.92), kept(tmp_path, "cc", 0.5))

@@ -96,7 +96,7 @@ def test_ctrl_c_ends_all_processes_and_shows_no_trace_of_the_workers(tmp_path: P
         (("nonsense",), "nonsense"),
         (("-t", "nonsense"), "no test is named 'nonsense'"),
         (("--sizes", "x"), "x"),
-        (("--workers", "2", "--scheduler", "tls://a:1"), "are two places"),
+        (("--workers", "2", "--scheduler", "tls://a:1"), "exclude each other"),
         (("--python", "p"), "--python is for --hosts"),
         (("--scheduler", "tcp://10.0.0.1:1"), "isn't encrypted"),
         (("-d", "a b"), "can't be sent to a node"),

@@ -47,7 +47,7 @@ def test_without_a_name_it_lists_the_experiments(invoke: Invoke) -> None:
         ("gdrcopy --from last --quick", "--quick is for measuring", "leave one"),
         ("gdrcopy --from last --sizes 4", "--sizes is for measuring", "leave one"),
         ("gdrcopy --from last --sizes all", "--sizes is for measuring", "leave one"),
-        ("gdrcopy --quick --sizes all", "--quick and --sizes all", "leave one"),
+        ("gdrcopy --quick --sizes all", "--quick excludes --sizes all", "leave one"),
         ("gdrcopy --sizes 0", "size '0'", "smallest size is 1"),
         ("gdrcopy -o /no/such/folder/x.md", "there is no folder", "mkdir -p"),
         ("gdrcopy --format xml", "'xml' is not one of", "isthmus reproduce --help"),

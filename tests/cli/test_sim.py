@@ -114,7 +114,7 @@ def refused(outcome: Outcome, error: str, hint: str) -> None:
         ("run cp --set policy.unit=4MiB", "larger than its page", "policy.unit=2 MiB"),
         ("run cp --set partitions.memory=1MiB", "partitions.memory=1 MiB is less", "2 MiB"),
         ("run cp --seed x", "'--seed'", "isthmus sim run --help"),
-        ("run cp --timeline t.json", "a timeline is of one policy", "-p ranges"),
+        ("run cp --timeline t.json", "--timeline needs a single policy", "-p ranges"),
         ("sweep cp -o x.parquet -a policy.unit=4MiB", "policy.unit=4MiB: ", "policy.unit=2 MiB"),
         ("sweep cp -o x.parquet -a unit=1", "no setting 'unit'", "unit"),
         ("sweep -o x.parquet -a seed=1", "no workload", "--axis workload="),

@@ -76,14 +76,14 @@ def test_of_a_line_of_which_a_part_is_left_that_part_is_written(base: Run) -> No
     run = _run(base, "alloc_cuda_malloc")
     starts = [result for result in run.results if result.metric == "allocation_start"]
     notes = "\n".join(alloc_notes(run.model_copy(update={"results": starts})))
-    assert notes.endswith("by the line through all sizes: cuda_malloc 10.00 us")
+    assert notes.endswith("(line fitted to all sizes): cuda_malloc 10.00 us")
 
 
 def test_break_evens_are_written_out_with_the_question_that_each_answers(base: Run) -> None:
     tests = ("host_memory_life", "alloc_malloc", "alloc_cuda_malloc_host")
     notes = alloc_notes(_run(base, *tests))
     for life in Life:
-        said = f"break-even, {life}, memory copied to the device once and freed, against pageable:"
+        said = f"break-even with pageable memory, {life}, uploaded once:"
         assert any(note.startswith(f"{said} pinned not up to") for note in notes)
     assert notes.count(LIVES_NOTE) == 1
 

@@ -113,8 +113,11 @@ def test_every_column_of_a_push_is_explained_by_the_name_it_has() -> None:
 
 
 def test_only_an_emulated_run_says_which_times_of_windows_are_modelled() -> None:
-    assert any("the modelled link's time" in note for note in window_notes(runs.run(emulated=True)))
-    assert not any("modelled" in note for note in window_notes(runs.run()))
+    assert any(
+        "times of writes and reads are simulated" in note
+        for note in window_notes(runs.run(emulated=True))
+    )
+    assert not any("simulated" in note for note in window_notes(runs.run()))
 
 
 def test_a_window_s_bandwidth_has_a_row_for_each_number_of_threads() -> None:

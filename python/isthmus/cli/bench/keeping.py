@@ -55,7 +55,7 @@ class Keeping:
         if not self._wanted:
             return
         if run.run.interrupted and not run.results:
-            say("nothing was finished, and nothing is kept")
+            say("no point was finished: nothing is stored")
         else:
             try:
                 say_lines(f"run saved: {save_run(run)}")

@@ -124,7 +124,7 @@ def place_of(
         if value is not None
     ]
     if len(given) > 1:
-        raise UsageError(f"{given[0]} and {given[1]} are two places", hint="choose one of them")
+        raise UsageError(f"{given[0]} and {given[1]} exclude each other", hint="choose one of them")
     if python is not None and hosts is None:
         raise UsageError("--python is for --hosts", hint="--hosts hosts.txt --python PATH")
     if scheduler is not None:

@@ -163,7 +163,7 @@ def draw(one: Reproduced, folder: Path | None) -> None:
 
     chart = chart_of(one)
     if chart is None:
-        say(f"not drawn: {one.publication.name}: none of its figures stands beside ours")
+        say(f"not drawn: {one.publication.name}: no published number was compared")
         return
     files = write_chart(chart, folder / one.publication.name)
     say_lines(*(f"drawn: {file}" for file in files))

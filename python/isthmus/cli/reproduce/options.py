@@ -59,7 +59,7 @@ def options_of(
         )
     every = sizes == _EVERY
     if every and quick:
-        raise UsageError("--quick and --sizes all", hint="leave one of them out")
+        raise UsageError("--quick excludes --sizes all", hint="leave one of them out")
     check_plots(plots)
     return Options(
         from_run=from_run,

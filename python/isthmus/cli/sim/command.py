@@ -92,7 +92,7 @@ def run(
     check_output(output)
     names = list(dict.fromkeys(policies or ("programmer", "overlapped", "ranges")))
     if timeline is not None and len(names) > 1:
-        raise UsageError("a timeline is of one policy", hint=f"give one: -p {names[-1]}")
+        raise UsageError("--timeline needs a single policy", hint=f"give one: -p {names[-1]}")
     setups = {name: _setup(name, machine, settings or []) for name in names}
     results = _run_all(workload, seed, setups, timeline)
     setup = next(iter(setups.values()))

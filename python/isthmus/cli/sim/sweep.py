@@ -90,7 +90,7 @@ def sweep(
     if grid:
         if workload or axes or settings or (policy, machine, seed) != (_POLICY, _MACHINE, 0):
             raise UsageError(
-                "--grid has runs of its own", hint="isthmus sim sweep --grid -o FOLDER"
+                "--grid chooses its own runs", hint="isthmus sim sweep --grid -o FOLDER"
             )
         _grid(output, runners)
         return

@@ -170,7 +170,7 @@ def summary_lines(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> lis
         lines.append(f"{name}: {comparison.verdict}; {_apart(comparison)}{_counts(comparison)}")
         lines += [line for fate in _FATES if (line := _named(comparison, fate))]
         if comparison.verdict == Verdict.CANT_TELL:
-            lines.append(f"what would tell: {what_would_tell((runs[0], run), comparison)}")
+            lines.append(f"to settle it: {what_would_tell((runs[0], run), comparison)}")
     return lines
 
 

@@ -24,21 +24,20 @@ _COSTS = {
     "free_return": "Freeing in stream order, microseconds until the call returns (median)",
 }
 _LIVES = {
-    "life_one_way": "Host memory allocated, copied to the device once and freed, microseconds "
-    "(median)",
-    "life_both_ways": "The same, copied back as well, microseconds (median)",
+    "life_one_way": "Host memory allocated, uploaded once and freed, microseconds (median)",
+    "life_both_ways": "The same, and downloaded, microseconds (median)",
 }
 _BREAK_EVENS = {
-    "break_even_one_way": "copied to the device once",
-    "break_even_both_ways": "copied there and back",
+    "break_even_one_way": "uploaded once",
+    "break_even_both_ways": "uploaded and downloaded",
 }
 _NOTES = {
-    "allocate": "allocating: touched memory includes a write to each page, registered memory is "
-    "the registration only, which makes the pages of untouched memory; each call includes some "
-    "25 ns of reading the clock (`pair` doesn't)",
+    "allocate": "allocating: touched memory includes a write to each page; registered memory is "
+    "the registration alone, which creates untouched pages; each call includes some 25 ns of "
+    "reading the clock (`pair` doesn't)",
     "allocate_live": "several alive: 64, or as many as fit in 256 MiB",
-    "life_one_way": "lives: each page of pageable memory is new, small pinned blocks are ones that "
-    "the driver kept; break-evens compare like with like",
+    "life_one_way": "lives: pageable pages are new, small pinned blocks are reused by the driver; "
+    "break-evens compare like with like",
 }
 
 
@@ -90,9 +89,7 @@ def break_even_notes(results: Sequence[Result]) -> list[str]:
         found = [r for r in results if r.metric == metric and r.axes.get("life") == life]
         ends = [f"{_memory(r)} {from_where(r)}" for r in found]
         if ends:
-            lines.append(
-                f"break-even, {life}, memory {words} and freed, against pageable: {', '.join(ends)}"
-            )
+            lines.append(f"break-even with pageable memory, {life}, {words}: {', '.join(ends)}")
     return [LIVES_NOTE, *lines] if lines else []
 
 
@@ -149,7 +146,7 @@ def _line_notes(results: Sequence[Result]) -> list[str]:
         parts.append(f"{kind} {four_digit_microseconds(start)} us{slope}{within}")
     if not parts:
         return []
-    return [f"allocated and freed, by the line through all sizes: {'; '.join(parts)}"]
+    return [f"allocated and freed (line fitted to all sizes): {'; '.join(parts)}"]
 
 
 def from_where(result: Result) -> str:
@@ -157,6 +154,6 @@ def from_where(result: Result) -> str:
     if result.median is None:
         return f"not up to {format_size(result.bytes)}"
     if not result.min:
-        return f"from the smallest size on ({format_size(int(result.max or 0))})"
+        return f"from the smallest size ({format_size(int(result.max or 0))})"
     between = f"{format_size(int(result.min))} and {format_size(int(result.max or 0))}"
     return f"from about {approximate_size(int(result.median))} (between {between})"

@@ -42,8 +42,8 @@ def host_notes(run: Run) -> list[str]:
         return []
     measured = " (measured, though the device is emulated)" if run.machine.emulated else ""
     ceiling = (
-        f"copies within host memory{measured}: those that fit into the caches stay in them; the "
-        "limit of every copy that is staged through host memory"
+        f"copies within host memory{measured}: the limit of every staged copy; small ones stay in "
+        "the caches"
     )
     lines = [ceiling]
     between = [r for r in results if r.way == _BETWEEN_NODES and r.status == Status.PASSED]

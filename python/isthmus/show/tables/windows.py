@@ -27,12 +27,11 @@ _MEANINGS = {
     "complete": "complete: read() back to back, until the bytes have arrived",
     "launched": "push launched: from the launch of a kernel that pushes until its bytes arrive",
     "asked": "push asked: from a flag through a window to a running kernel until its bytes arrive",
-    "pin": "pin, map: the backend's part of open new, beside finding the buffer and comparing; "
+    "pin": "pin, map: the backend's part of open new, without finding the buffer and comparing; "
     "unmap, unpin: its part of close",
 }
 _EMULATED = (
-    "emulated: writes and reads take the modelled link's time; opening and closing take this "
-    "machine's own"
+    "emulated: times of writes and reads are simulated; opening and closing are this machine's"
 )
 
 

@@ -127,7 +127,7 @@ def test_a_used_up_budget_is_no_verdict_and_a_larger_one_would_tell() -> None:
     text = comparison_text([before, after], [comparison], every=False)
     assert text.splitlines()[0].startswith(f"{after.run.id} (2): can't tell; ")
     assert f"{len(results) - 10} out of time" in text.replace("\n  ", " ")
-    assert "what would tell: a run that isn't interrupted, with a --budget above" in text
+    assert "to settle it: a run that isn't interrupted, with a --budget above" in text
 
 
 def test_an_interrupted_run_is_no_verdict() -> None:
@@ -265,7 +265,7 @@ def test_nothing_in_common_is_no_verdict() -> None:
     comparison = compare(none, run)
     assert comparison.verdict == Verdict.CANT_TELL
     text = comparison_text([none, run], [comparison], every=False)
-    assert "what would tell: two runs of the same tests" in text
+    assert "to settle it: two runs of the same tests" in text
 
 
 def test_what_is_worked_out_from_other_results_is_not_judged() -> None:
