@@ -141,7 +141,7 @@ def window() -> list[Panel]:
 MOMENTS = {
     "api_return": "the call returns",
     "visible": "a running kernel has answered",
-    "completion": "the CPU knows that it is done",
+    "completion": "the CPU knows that it is complete",
 }
 WAYS = {"blocking": "cudaMemcpy, pageable", "async": "cudaMemcpyAsync", "window": "window"}
 
