@@ -21,9 +21,9 @@ def device_empty(
     """
     Make an array of undefined contents in a GPU's memory, in C order.
 
-    No library but NumPy is needed. PyTorch, CuPy, JAX and Numba take the array without a copy, by
-    DLPack or `__cuda_array_interface__`. Complete on return. The memory is freed when nothing uses
-    the array any more, after all work that the device was given before.
+    No library but NumPy is needed. PyTorch, CuPy, JAX and Numba take the array without a copy,
+    through DLPack or `__cuda_array_interface__`. Complete on return. The memory is freed after the
+    array's last use, and after all work that the device was given before.
 
     Args:
         shape: Items along each dimension, or the number of items.

@@ -74,12 +74,12 @@ _emulation = _Emulation()
 @contextmanager
 def emulated(profile: str = "") -> Iterator[None]:
     """
-    Use the emulated device instead of a GPU, in a block: `with isthmus.emulated():`.
+    Use the emulated device instead of a GPU within a block: `with isthmus.emulated():`.
 
     The emulated device runs on the CPU. It moves real bytes; its times are modelled. Inside the
     block, in every thread, `isthmus.copy`, `window`, `device_empty`, `pinned` and all other
-    functions of this package that name no driver use it. Afterwards they use what they used
-    before. Arrays made inside stay valid, but only inside such a block can they be copied. To use
+    functions of this package that name no driver use it; afterwards they use their former driver.
+    Arrays made inside stay valid, but can only be copied inside such a block. To use
     the emulated device throughout, set the environment variable ISTHMUS_DRIVER=emulated before
     the first call. Blocks may be nested, and entered by several threads at once.
 

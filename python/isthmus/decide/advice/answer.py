@@ -55,9 +55,9 @@ class Advice:
         question: What was asked.
         profile: From which it is answered.
         sizes: The sizes between which break-evens were searched, in bytes.
-        ways: What is possible, the fastest first; steady.
+        ways: The possible ways, the fastest first; steady.
         first_time: The same if each page is new; empty if the buffer exists.
-        refused: What isn't, each with the reason.
+        refused: Impossible ways, each with the reason.
         plain: The way with which break-evens compare: the driver's copy, as the buffer is.
         pays: When each of the others beats it.
         fastest: The sizes at which another way becomes the fastest.

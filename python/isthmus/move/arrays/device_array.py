@@ -19,11 +19,11 @@ class DeviceArray:
     """
     An array in C order in a GPU's memory, which belongs to no library.
 
-    `isthmus.device_empty` makes it. Every library takes it without a copy: by DLPack
-    (`torch.from_dlpack`, `cupy.from_dlpack`) or by `__cuda_array_interface__` (CuPy, Numba). DLPack
+    `isthmus.device_empty` makes it. Every library takes it without a copy, through DLPack
+    (`torch.from_dlpack`, `cupy.from_dlpack`) or `__cuda_array_interface__` (CuPy, Numba). DLPack
     has no dates, strings and structures, and the other no types of ml_dtypes.
 
-    The memory is freed when neither this object nor an array that was made of it exists any more.
+    The memory is freed with the last of this object and the arrays made from it.
     Freeing waits for all work that the device was given before, in every stream, so that a kernel
     or a copy never uses freed memory. Other Python threads run meanwhile.
 

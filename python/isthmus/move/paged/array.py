@@ -27,25 +27,25 @@ PagedStats = _native.PagedStats
 
 class PagedArray(BuiltIn):
     """
-    An array in host memory, or in a file, of which the GPU holds the parts that its kernels touch.
+    An array in host memory, or in a file, that the GPU fetches on demand.
 
-    A kernel that reads an item which the GPU doesn't hold fetches its unit over the link itself,
-    and others that need it wait. What was stored goes back to the host by `flush()`. No driver call
+    If a kernel reads an item that the GPU doesn't hold, it fetches the item's unit over the link
+    itself, and others that need it wait. `flush()` writes stores back to the host. No driver call
     and no page fault is involved. `gather`, `scatter`, `write` and `reduce` need no kernel of your
-    own; docs/paged.md has those for CuPy, and says where this wins and where it can't.
+    own; docs/paged.md has kernels for CuPy, and says when paging pays.
 
     The GPU needs room for the whole array, although it holds only what was touched. With a budget,
-    `device_bytes`, the array may be larger: the GPU holds as many units as the budget has room for,
-    a unit that finds no room is read and stored in place, in the host's memory, and between kernels
-    those make room that weren't used lately.
+    `device_bytes`, the array may be larger. The GPU then holds as many units as fit; a unit without
+    room is read and stored in place, in the host's memory, and units that weren't used lately make
+    room between kernels.
 
     The host's memory is pinned as long as the array is open, if it isn't already, and so are the
     other bytes of its first and last page. It is kept until then. While a unit is held, the GPU
     doesn't see what the CPU changes in it: call `refresh()` or `invalidate()` after a change.
 
     A file's bytes are read into pinned memory when the array is made. So the machine needs memory
-    for all of them. What was stored reaches the file by `flush()` and `close()`, unit by unit; a
-    file that has become shorter is an error then, and not a signal.
+    for all of them. `flush()` and `close()` write stores to the file, unit by unit; if the file has
+    become shorter, that is an error, not a signal.
 
     Indices are those of the flattened array. A context manager: `close()` at the end.
 

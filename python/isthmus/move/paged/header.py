@@ -17,7 +17,7 @@ def paged_header() -> str:
     """
     Give the text of `isthmus/paged_array.cuh`, `held_array.cuh` and `budgeted_array.cuh`.
 
-    To be put before the code of your own kernel. It needs no other file, and works with NVRTC
+    Prepend it to the code of your own kernel. It needs no other file, and works with NVRTC
     (CuPy's `RawModule`) and nvcc.
 
     Returns:

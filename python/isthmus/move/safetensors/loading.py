@@ -38,7 +38,7 @@ def load_safetensors(
     stream: "StreamLike | None" = None,
 ) -> dict[str, Any]:
     """
-    Load a model's tensors into GPU memory, at the speed of the page cache or of the disk.
+    Load a model's tensors into GPU memory, at the speed of the page cache or the disk.
 
     Every header is checked before memory is allocated. Each file's tensors are views of one
     block of the framework's own memory, which lives as long as any of them. Bytes that aren't in
@@ -58,7 +58,7 @@ def load_safetensors(
 
     Raises:
         UsageError: A file doesn't exist, isn't a safetensors file, is damaged or truncated, or has
-            a type that the framework doesn't have. The message names the file and the tensor.
+            a type that the framework lacks. The message names the file and the tensor.
         Unavailable: The framework isn't installed, or there is no driver.
     """
     files, where = files_of(path)
@@ -86,7 +86,7 @@ def load_safetensors(
 
 def safetensors_metadata(path: AnyPath) -> dict[str, str]:
     """
-    Read the text that `save_safetensors` or another program has put into a file beside its tensors.
+    Read the metadata that `save_safetensors` or another program has put into a file.
 
     Reads the header alone, and needs no GPU.
 
@@ -94,7 +94,7 @@ def safetensors_metadata(path: AnyPath) -> dict[str, str]:
         path: The file.
 
     Returns:
-        What the header's `__metadata__` has; nothing if there is none.
+        The header's `__metadata__`; empty if there is none.
 
     Raises:
         UsageError: As for `load_safetensors`.

@@ -40,8 +40,8 @@ def save_safetensors(
     Save tensors to a safetensors file, at the speed of the disk.
 
     The bytes go from the devices through pinned memory to the disk, piece by piece, by several
-    threads. The file gets its name when all of it is written: until then, and after any failure,
-    the name has what it had before.
+    threads. The file is renamed when it is complete: until then, and after any failure, the
+    name has its old contents.
 
     Args:
         tensors: Arrays of any library by name, on the host or on GPUs, as for `isthmus.copy`. They

@@ -42,18 +42,18 @@ def load_pt(
     stream: "StreamLike | None" = None,
 ) -> Any:  # noqa: ANN401 - whatever was saved
     """
-    Load a file of `torch.save` onto a device: what `torch.load(weights_only=True)` gives, sooner.
+    Load a file of `torch.save` onto a device: as `torch.load(weights_only=True)`, but faster.
 
-    PyTorch reads the pickle, and decides what is allowed: `torch.serialization.safe_globals` counts
-    here, too. Only the storages' bytes are copied by Isthmus, at the speed of the page cache or of
-    the disk, each storage once; meanwhile up to 512 MiB more of the GPU's memory are in use. All
-    bytes have arrived when this returns.
+    PyTorch reads the pickle and decides what is allowed, also through
+    `torch.serialization.safe_globals`. Isthmus copies only the storages' bytes, at the speed of the
+    page cache or the disk, each storage once; meanwhile up to 512 MiB more of the GPU's memory are
+    in use. All bytes have arrived when this returns.
 
     Args:
         path: The file.
-        device: The GPU's ordinal, "cuda", "cuda:1", "cpu", or a torch.device, wherever the tensors
-            were saved.
-        framework: "torch" alone. Other libraries take the tensors by DLPack.
+        device: The GPU's ordinal, "cuda", "cuda:1", "cpu", or a torch.device, regardless of where
+            the tensors were saved.
+        framework: "torch" alone. Other libraries take the tensors through DLPack.
         stream: The copies begin after the work in this stream; None is PyTorch's current stream, in
             whose order it allocated the memory.
 
@@ -62,7 +62,7 @@ def load_pt(
 
     Raises:
         UsageError: The file doesn't exist, PyTorch refuses it, or reading it would take far more
-            work than its bytes. The message names the file, and says what PyTorch says.
+            work than its bytes. The message names the file and gives PyTorch's reason.
         DriverError: A copy failed.
         Unavailable: There is no PyTorch.
     """

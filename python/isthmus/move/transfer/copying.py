@@ -61,21 +61,21 @@ def copy(
     casting: Casting = NO_CASTING,
 ) -> None:
     """
-    Copy one array to another, by the cheapest path; complete on return.
+    Copy one array to another, along the cheapest path; complete on return.
 
-    No shape is broadcast: both arrays have the same shape. They also have items of the same type,
-    unless `casting` allows a conversion. On return the bytes are in the target for every reader,
+    There is no broadcasting: both arrays have the same shape, and items of the same type unless
+    `casting` allows a conversion. On return the bytes are in the target for every reader,
     and the source may change.
 
     Arrays are NumPy's, PyTorch's, CuPy's, JAX's, or anything with DLPack,
     `__cuda_array_interface__`, `__array_interface__` or the buffer protocol, on the host or a GPU;
     or `isthmus.DevicePointer` and `isthmus.HostPointer`. docs/copy.md lists the possible pairs, and
-    says in which order copies and other work run.
+    the order of copies and other work.
 
-    Both may be lists, tuples or mappings of arrays, nested like each other (a state dict, for
-    instance), or PyTorch modules. One call then makes all copies: faster than one by one, and
-    without an order among them. All are checked before the first byte is copied. Numbers, strings
-    and None on both sides stay as they are.
+    Both may be lists, tuples or mappings of arrays, nested in the same way (a state dict, for
+    instance), or PyTorch modules. One call then makes all copies, faster than one by one, and in
+    no particular order. All are checked before the first byte is copied. Numbers, strings and None
+    on both sides stay as they are.
 
     Args:
         target: Is written; it has the source's shape and type, unless one of them is bytes. Two
@@ -84,7 +84,7 @@ def copy(
         source: Is read.
         stream: The copy begins after the work in it: a CUstream, or a stream of any library. None
             is the current stream of the target's library, or of the source's.
-        casting: Which conversions are allowed, by the words of `numpy.copyto`: "no", none; "equiv",
+        casting: Which conversions are allowed, in the words of `numpy.copyto`: "no", none; "equiv",
             another byte order of a host's array; "safe", those that keep every value; "same_kind",
             also float64 to float32 and the like; "unsafe", all. Of booleans, integers and floats of
             up to 64 bits, float16 and bfloat16. The GPU converts, so that the link carries the type
@@ -120,7 +120,7 @@ def copy_async(
     casting: Casting = NO_CASTING,
 ) -> CopyFuture:
     """
-    Begin to copy one array to another; complete when the future is done.
+    Start to copy one array to another; complete when the future is done.
 
     docs/copy.md says for each pair of memories whether later work in the stream waits for the copy.
 
@@ -133,12 +133,12 @@ def copy_async(
         casting: As for `isthmus.copy`. A copy that converts is complete on return.
 
     Returns:
-        A future, as `concurrent.futures` has them; it can be awaited, and `.event` is for streams
-            of other libraries. Of lists, tuples and mappings it is one for all arrays.
+        A future of `concurrent.futures`, which can also be awaited; `.event` is for streams of
+            other libraries. Lists, tuples and mappings have one future for all arrays.
 
     Raises:
         UsageError: As for `isthmus.copy`.
-        DriverError: As for `isthmus.copy`, if the copy couldn't be begun.
+        DriverError: As for `isthmus.copy`, if the copy couldn't start.
         Unavailable: As for `isthmus.copy`; or it needs a thread, and the system has none: nothing
             is copied.
         MemoryError: As for `isthmus.copy`.
@@ -173,8 +173,8 @@ def explain(
         stream: The same.
 
     Returns:
-        The plan: `print` it. Its times are predictions in seconds: from the profile that `isthmus
-        profile` has measured here, or else defaults for this kind of link. Of lists, tuples and
+        The plan: `print` it. Its times are predictions in seconds, from the profile that `isthmus
+        profile` has measured here, or from defaults for this kind of link. For lists, tuples and
         mappings it says how many copies take each path.
 
     Raises:
@@ -187,7 +187,7 @@ def explain(
 
 def stats() -> CopyStats:
     """
-    Give what all copies between host and GPUs have cost so far, by path.
+    Give the cost of all copies between host and GPUs so far, by path.
 
     Returns:
         Calls, bytes, and seconds, measured and predicted, of each path since the process began, or

@@ -28,8 +28,8 @@ class CopyFuture(Future[None]):
     A running copy. All its arrays are kept until the copy has ended, even if this is dropped.
 
     It is a `concurrent.futures.Future`: `as_completed`, `wait` and `asyncio.wrap_future` take it.
-    It can be awaited, too: `await isthmus.copy_async(target, source)`. Awaiting it, and callbacks,
-    need no thread of an executor: one thread of the native module notices the ends of all copies.
+    It can also be awaited: `await isthmus.copy_async(target, source)`. Awaiting and callbacks need
+    no thread of an executor: one thread of the native module watches all copies.
     Cancelling the await leaves the copy as it is; cancelling what `wrap_future` gave also calls
     `cancel`.
     """

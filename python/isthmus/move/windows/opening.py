@@ -236,7 +236,7 @@ def window(
         size: In bytes, from the start; None is all of an array or `DevicePointer`. An integer
             needs it.
         threads: The most threads that one write or read may use.
-        check: Check, on each call, that the memory has not been freed (about 0.1 us); False:
+        check: Check on each call that the memory hasn't been freed (about 0.1 µs); False:
             the caller promises to close the window first.
         sync: Wait for the work that the array's library has launched on it; False if there is none,
             and while a CUDA graph is captured.
