@@ -9,7 +9,7 @@ from isthmus.measure.run.model import Result, Status
 from isthmus.reproduce.matching import Pair
 from isthmus.reproduce.publication import Figure
 from isthmus.reproduce.side_by_side import Reproduced
-from isthmus.show.pictures.curves import HEIGHT, Look, colours_of, curves_panel
+from isthmus.show.pictures.curves import Look, colours_of, curves_panel
 from isthmus.show.pictures.drawing import MEASURES, Measure
 from isthmus.show.pictures.lines import FEWEST_SIZES, MOST_CURVES, Line, scale_over
 from isthmus.show.pictures.points import points_panel
@@ -67,22 +67,16 @@ def _figure_panels(one: Reproduced) -> "Iterable[alt.LayerChart | alt.FacetChart
             ]
             lines = [line for pair in pairs for line in _both(pair)]
             if lines:
-                yield _points(table, lines, measure)
+                yield points_panel(table, lines, measure)
 
 
 def _panel(title: str, lines: Sequence[Line], unit: str) -> "alt.LayerChart | alt.FacetChart":
     measure = _MEASURES[unit]
     if all(len(line.sizes) < FEWEST_SIZES for line in lines) or len(lines) > MOST_CURVES:
-        return _points(title, lines, measure)
+        return points_panel(title, lines, measure)
     colours = colours_of(line.label for line in lines)
     look = Look(measure=measure, ranges=False, colours=colours)
-    return curves_panel(title, lines, scale_over(lines, measure, HEIGHT), look)
-
-
-def _points(
-    title: str, lines: Sequence[Line], measure: Measure
-) -> "alt.LayerChart | alt.FacetChart":
-    return points_panel(title, lines, measure, scale_over(lines, measure, 1))
+    return curves_panel(title, lines, scale_over(lines, measure), look)
 
 
 def _lines(pairs: Sequence[Pair]) -> list[Line]:

@@ -78,7 +78,7 @@ def test_one_short_figure_beside_the_plain_copies_is_a_doubt(h100: Run) -> None:
     verdict = verdict_of(h100)
     assert verdict.mark is Mark.NOTE
     assert verdict.headline == (
-        "Healthy, with one doubt: 1 of 9 results is below its expected value."
+        "Healthy, with a doubt: 1 of 9 results is below the expected value."
     )
     [short] = [finding for finding in verdict.findings if finding.mark is Mark.NOTE]
     assert "88 % of what is expected of an H100" in short.text

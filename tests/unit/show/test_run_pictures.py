@@ -156,7 +156,7 @@ def test_bars_from_minimum_to_maximum_end_where_the_axis_ends() -> None:
     wide = [
         r.model_copy(update={"min": 0.0, "max": 1000 * (r.median or 0.0)}) for r in first.results
     ]
-    scale = scale_over([replace(first, results=tuple(wide))], MEASURES[panel.unit], 280)
+    scale = scale_over([replace(first, results=tuple(wide))], MEASURES[panel.unit])
     look = Look(measure=MEASURES[panel.unit], ranges=True, colours={})
     chart = described(curves_panel("bars", [replace(first, results=tuple(wide))], scale, look))
     [bars] = [layer for layer in chart["layer"] if layer["mark"]["type"] == "rule"]

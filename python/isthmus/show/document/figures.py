@@ -18,13 +18,8 @@ def figure_of(theme: Theme, panel: PanelChart) -> Figure:
     """Make the figure of a panel."""
     title = ": ".join(filter(None, (theme.title, panel.title)))
     kind = "curves" if panel.part.are_curves else "points"
-    return figure(
-        title,
-        described(panel.chart),
-        kind=kind,
-        words=_words(panel),
-        shown=panel.part.measure.shown,
-    )
+    words, shown = _words(panel), panel.part.measure.shown
+    return figure(title, described(panel.chart), kind=kind, words=words, shown=shown)
 
 
 def figure(
@@ -77,8 +72,5 @@ def _words(panel: PanelChart) -> str:
 
 def _line_words(line: Line, panel: PanelChart) -> str:
     first, last, measure = line.results[0], line.results[-1], panel.part.measure
-    numbers = [
-        f"{measure.shown((r.median or 0.0) * measure.factor)} at {format_size(r.bytes)}"
-        for r in (first, last)
-    ]
+    numbers = [f"{measure.shown(measure.of(r))} at {format_size(r.bytes)}" for r in (first, last)]
     return f"{line.label or panel.title} {' to '.join(dict.fromkeys(numbers))}"

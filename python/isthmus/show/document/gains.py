@@ -11,7 +11,6 @@ from isthmus.show.document.lookup import (
     best,
     improvement,
     largest_common,
-    most_improved,
     passed,
 )
 from isthmus.show.document.parts import Gain, Pair
@@ -83,7 +82,8 @@ def _window(run: Run) -> Gain | None:
 def _many(run: Run) -> Gain | None:
     cases = []
     for direction, noun in DIRECTIONS.items():
-        pair = most_improved(_many_pairs(run, direction))
+        pairs = _many_pairs(run, direction)
+        pair = max(pairs, key=lambda pair: improvement(*pair) or 0.0, default=None)
         if pair is not None:
             pieces = int(pair[0].axes["pieces"])
             each = format_size(pair[0].bytes // pieces)

@@ -53,11 +53,8 @@ def _headline(run: Run, judged: Sequence[Judged], found: Sequence[Finding]) -> t
         )
     of = f"of {counted(len(judged), 'result')}"
     if short:
-        are = (
-            "is below its expected value" if len(short) == 1 else "are below their expected values"
-        )
-        doubts = "one doubt" if len(short) == 1 else "doubts"
-        return Mark.NOTE, f"Healthy, with {doubts}: {len(short)} {of} {are}."
+        few = f"{len(short)} {of} {'is' if len(short) == 1 else 'are'} below the expected value"
+        return Mark.NOTE, f"Healthy, with a doubt: {few}."
     are = "is" if len(judged) == 1 else "are"
     return Mark.GOOD, f"Healthy: {len(judged)} {of} {are} as expected or better."
 

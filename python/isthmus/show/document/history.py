@@ -12,9 +12,10 @@ from isthmus.show.document.history_series import Series, all_series
 from isthmus.show.document.impossible import possible
 from isthmus.show.document.parts import Chapter, Figure
 from isthmus.show.page import Table
-from isthmus.show.pictures.curves import HEIGHT, WIDTH
+from isthmus.show.pictures.curves import WIDTH
 from isthmus.show.pictures.drawing import (
     COLOURS,
+    HEIGHT,
     MEASURES,
     Measure,
     colour_axis,
@@ -123,15 +124,10 @@ def _figure(series: Sequence[Series]) -> Figure:
         width=WIDTH,
         height=HEIGHT,
     )
-    words = "; ".join(f"{one.name} {_range(one, measure)}" for one in series)
+    told = "; ".join(f"{one.name} {_range(one, measure)}" for one in series)
+    words = f"{measure.title}: {told}"
     title = f"{series[0].subject.picture}, from run to run"
-    return figure(
-        title,
-        described(chart),
-        kind="history",
-        words=f"{measure.title}: {words}",
-        shown=measure.shown,
-    )
+    return figure(title, described(chart), kind="history", words=words, shown=measure.shown)
 
 
 def _date_format(series: Sequence[Series]) -> str:
@@ -151,14 +147,14 @@ def _rows(series: Series, colour: int, measure: Measure) -> list[Mapping[str, ob
             "width": _LINE_WIDTH,
             "run": run.run.id,
             "when": run.run.started_at.isoformat(),
-            "value": (result.median or 0.0) * measure.factor,
+            "value": measure.of(result),
         }
         for run, result in series.results
     ]
 
 
 def _range(series: Series, measure: Measure) -> str:
-    values = [(result.median or 0.0) * measure.factor for _, result in series.results]
+    values = [measure.of(result) for _, result in series.results]
     return f"{measure.shown(min(values))} to {measure.shown(max(values))}"
 
 

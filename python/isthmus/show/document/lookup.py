@@ -1,6 +1,6 @@
 """Finds single numbers in a run."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 from isthmus.measure.run.model import Result, Run, Status
 from isthmus.measure.run.naming import Kind, directed_name
@@ -58,11 +58,3 @@ def improvement(before: Result, after: Result) -> float | None:
     if not old or not new:
         return None
     return new / old if before.unit == "B/s" else old / new
-
-
-def most_improved(
-    pairs: Iterable[tuple[Result, Result]], weight: Callable[[Result], float] = lambda _: 1.0
-) -> tuple[Result, Result] | None:
-    """Choose the pair with the largest improvement, times a weight; None if there is none."""
-    judged = [(factor * weight(pair[0]), pair) for pair in pairs if (factor := improvement(*pair))]
-    return max(judged, key=lambda one: one[0])[1] if judged else None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from isthmus.show.pictures.drawing import (
     BARS,
     COLOURS,
+    HEIGHT,
     Measure,
     colour_axis,
     data_of,
@@ -19,7 +20,7 @@ from isthmus.show.pictures.lines import Line
 if TYPE_CHECKING:
     import altair as alt
 
-WIDTH, HEIGHT = 420, 280
+WIDTH = 420
 LABEL = "label"
 """The style of what names a curve, for whoever draws panels without room for names."""
 _LINE_PIXELS = 14
@@ -58,12 +59,12 @@ def curves_panel(
 
     sizes = sorted({size for curve in curves for size in curve.sizes})
     edge = sizes[-1] * (sizes[-1] / sizes[0]) ** _GUTTER
-    measure = look.measure
+    measure, bars = look.measure, BARS if look.ranges else ""
     shown, ticks = number_axis(scale, measure.shown)
-    title_y = f"{measure.title}{BARS if look.ranges else ''}"
+    along: dict[str, Any] = {"title": f"{measure.title}{bars}", "scale": shown, "axis": ticks}
     axes = {
         "x": size_axis("bytes", sizes, edge=edge),
-        "y": alt.Y("value", type="quantitative", title=title_y, scale=shown, axis=ticks),
+        "y": alt.Y("value", type="quantitative", **along),
         "color": colour_axis(),
     }
     colours = _colours(curves, look.colours)
@@ -103,7 +104,7 @@ def _rows(curve: Line, colour: int, width: float, measure: Measure) -> list[dict
             "colour": colour,
             "width": width,
             "bytes": result.bytes,
-            "value": (result.median or 0.0) * measure.factor,
+            "value": measure.of(result),
             "min": (result.min or 0.0) * measure.factor,
             "max": (result.max or 0.0) * measure.factor,
         }
@@ -165,7 +166,7 @@ def _label_rows(
         last = curve.results[-1]
         middle = (len(label) - 1) / 2
         leaders += [
-            {"colour": colour, "bytes": last.bytes, "value": (last.median or 0.0) * measure.factor},
+            {"colour": colour, "bytes": last.bytes, "value": measure.of(last)},
             {"colour": colour, "bytes": edge, "value": scale.value(place)},
         ]
         labels += [
@@ -201,12 +202,10 @@ def _labels(
     return [rules, words]
 
 
-def _places(
-    curves: Sequence[Line], scale: Scale, measure: Measure
-) -> list[tuple[list[str], float]]:
+def _places(curves: Sequence[Line], scale: Scale, unit: Measure) -> list[tuple[list[str], float]]:
     """Give each curve's label, in lines, and the pixel of its middle."""
-    lasts = [(curve.results[-1].median or 0.0) * measure.factor for curve in curves]
-    ends = map(measure.shown, lasts)
+    lasts = [unit.of(curve.results[-1]) for curve in curves]
+    ends = map(unit.shown, lasts)
     labels = [_in_lines(curve.label, end) for curve, end in zip(curves, ends, strict=True)]
     heights = [float(_LINE_PIXELS * len(label) + _LABEL_GAP) for label in labels]
     places = spread([scale.pixel(last) for last in lasts], heights, HEIGHT)

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from isthmus.files.whole import write_whole
 from isthmus.ground.extras import packages_for
 from isthmus.ground.sizes import format_size
+from isthmus.measure.run.result import Result
 from isthmus.show.pictures.label_places import Scale
 
 if TYPE_CHECKING:
     import altair as alt
 
 WIDTH = 640
+HEIGHT = 280
 # Dark enough for words on white, and distinct to colour-blind readers (after Okabe and Ito, 2008).
 COLOURS = ("#0072B2", "#C04A00", "#00795A", "#A8428A", "#8A6100", "#333333")
 _SCALE = 2.0
@@ -92,6 +94,10 @@ class Measure:
     factor: float
     title: str
     shown: Shown = shown_number
+
+    def of(self, result: Result) -> float:
+        """Give the median of a result in the axis's unit."""
+        return (result.median or 0.0) * self.factor
 
 
 MEASURES = {

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from isthmus.measure.run.model import Result, Run, Status
-from isthmus.show.pictures.drawing import Measure
+from isthmus.show.pictures.drawing import HEIGHT, Measure
 from isthmus.show.pictures.label_places import Scale, scale_of
 from isthmus.show.pictures.themes import Theme, theme_of
 
@@ -128,10 +128,9 @@ def _over(result: Result, base: float) -> Result:
     return result.model_copy(update=numbers)
 
 
-def scale_over(lines: Iterable[Line], measure: Measure, height: float) -> Scale:
-    """Choose an axis, so many pixels high, for the medians of lines."""
-    values = [(r.median or 0.0) * measure.factor for line in lines for r in line.results]
-    return scale_of(values, height)
+def scale_over(lines: Iterable[Line], measure: Measure) -> Scale:
+    """Choose an axis for the medians of lines."""
+    return scale_of([measure.of(one) for line in lines for one in line.results], HEIGHT)
 
 
 def merged(curves: Sequence[Line], scale: Scale, factor: float) -> list[Line]:

@@ -13,8 +13,15 @@ from isthmus.decide.advice.ways import Name, Way
 from isthmus.decide.profile.model import Profile
 from isthmus.ground.sizes import format_size, powers_of_two
 from isthmus.measure.run.model import Result
-from isthmus.show.pictures.curves import HEIGHT, Look, curves_panel
-from isthmus.show.pictures.drawing import MEASURES, check_pictures, data_of, size_axis, write_chart
+from isthmus.show.pictures.curves import Look, curves_panel
+from isthmus.show.pictures.drawing import (
+    HEIGHT,
+    MEASURES,
+    check_pictures,
+    data_of,
+    size_axis,
+    write_chart,
+)
 from isthmus.show.pictures.label_places import scale_of
 from isthmus.show.pictures.lines import Line
 

@@ -5,11 +5,11 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from isthmus.ground.spelling import counted
 from isthmus.measure.run.model import Run, Status
-from isthmus.show.pictures.curves import HEIGHT, Look, colours_of, curves_panel
+from isthmus.show.pictures.curves import Look, colours_of, curves_panel
 from isthmus.show.pictures.drawing import MEASURES, Measure, check_pictures, write_chart
 from isthmus.show.pictures.label_places import Scale
 from isthmus.show.pictures.lines import (
@@ -46,26 +46,14 @@ class Drawn:
     missing: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """
-    What one panel shows, or several if it is too much for one.
-
-    Attributes:
-        are_curves: Whether these are curves over sizes; if not, each result has a row.
-        family: Panels of one family have one scale.
-    """
+class Part(NamedTuple):
+    """Curves over sizes, or results with a row each; those of one family have one scale."""
 
     title: str
     measure: Measure
     lines: Sequence[Line]
     are_curves: bool
-    family: str
-
-    @property
-    def alike(self) -> Hashable:
-        """Tell apart what can't have one scale."""
-        return self.family, self.measure, self.are_curves
+    family: Hashable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,15 +117,15 @@ def panel_charts(
     one scale; in a picture a name has one colour, as far as these go.
     """
     parts = {name: list(_parts(*both)) for name, both in themes.items()}
-    alike: dict[Hashable, list[Line]] = {}
+    families: dict[Hashable, list[Line]] = {}
     for part in chain.from_iterable(parts.values()):
-        alike.setdefault(part.alike, []).extend(part.lines)
+        families.setdefault(part.family, []).extend(part.lines)
     found: dict[str, list[PanelChart]] = {name: [] for name in themes}
     for name, (theme, panels) in themes.items():
         colours = colours_of(line.label for panel in panels for line in panel.curves)
         for part in parts[name]:
             look = Look(measure=part.measure, ranges=theme.spread, colours=colours)
-            found[name] += _charts(part, scale_over(alike[part.alike], part.measure, HEIGHT), look)
+            found[name] += _charts(part, scale_over(families[part.family], part.measure), look)
     return found
 
 
@@ -155,13 +143,9 @@ def _parts(theme: Theme, panels: Sequence[Panel]) -> Iterator[Part]:
             (few, measure, panel.points),
         ):
             if lines:
-                yield Part(
-                    title=own,
-                    measure=unit,
-                    lines=lines,
-                    are_curves=lines is not panel.points,
-                    family=_DIRECTION.sub("", f"{theme.title}: {title}"),
-                )
+                are_curves = lines is not panel.points
+                family = _DIRECTION.sub("", f"{theme.title}: {title}"), unit, are_curves
+                yield Part(own, unit, lines, are_curves, family)
 
 
 def _charts(part: Part, scale: Scale, look: Look) -> Iterator[PanelChart]:

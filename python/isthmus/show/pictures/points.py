@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from isthmus.ground.sizes import format_size
 from isthmus.show.pictures.drawing import BARS, Measure, colour_axis, data_of, number_axis
 from isthmus.show.pictures.label_places import Scale
-from isthmus.show.pictures.lines import Line
+from isthmus.show.pictures.lines import Line, scale_over
 
 if TYPE_CHECKING:
     import altair as alt
@@ -16,7 +16,7 @@ _COLOUR, _RANGE_OPACITY = 0, 0.35
 
 
 def points_panel(
-    title: str, lines: Sequence[Line], measure: Measure, scale: Scale
+    title: str, lines: Sequence[Line], measure: Measure, scale: Scale | None = None
 ) -> "alt.LayerChart | alt.FacetChart":
     """
     Draw a panel: a point at each median, and behind it a bar from minimum to maximum, as far as the
@@ -24,6 +24,7 @@ def points_panel(
     """
     import altair as alt
 
+    scale = scale or scale_over(lines, measure)
     rows = _rows(lines, measure)
     shown, ticks = number_axis(scale, measure.shown)
     for row in rows:
@@ -65,7 +66,7 @@ def _rows(lines: Sequence[Line], measure: Measure) -> list[dict[str, object]]:
     for line in lines:
         for result in line.results:
             size = format_size(result.bytes) if len(sizes) > 1 else ""
-            value = (result.median or 0.0) * measure.factor
+            value = measure.of(result)
             found.append(
                 {
                     "what": ", ".join(filter(None, (line.label, size)))
