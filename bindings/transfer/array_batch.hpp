@@ -17,7 +17,6 @@
 #include "bindings/arrays/reader.hpp"
 #include "bindings/transfer/copy_future.hpp"
 #include "transfer/many/disjoint.hpp"
-#include "transfer/many/refused_copy.hpp"
 
 /// The arrays of two structures of the same form, in pairs, in the target's order. Keeps them.
 /// Where both have a number, a string or None, nothing is paired.

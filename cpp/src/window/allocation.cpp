@@ -3,7 +3,7 @@
 #include <isthmus/errors.hpp>
 
 #include "device/pointer_facts.hpp"
-#include "host/memory/address_text.hpp"
+#include "host/system/printable.hpp"
 
 namespace isthmus::window {
 namespace {

@@ -11,7 +11,7 @@
 #include "transfer/mapped_file.hpp"
 #include "transfer/pinned/memory_backing.hpp"
 #include "transfer/request/mapped_file_copy.hpp"
-#include "transfer/staging/memory_source.hpp"
+#include "transfer/staging/host_ends.hpp"
 #include "transfer/staging/slot_filler.hpp"
 #include "transfer/staging_under_test.hpp"
 

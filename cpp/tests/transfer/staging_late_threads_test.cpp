@@ -11,7 +11,7 @@
 #include "faults/emulator_controls.hpp"
 #include "occupy.hpp"
 #include "transfer/meeting_place.hpp"
-#include "transfer/staging/part_source.hpp"
+#include "transfer/staging/host_ends.hpp"
 #include "transfer/staging/slot_filler.hpp"
 #include "transfer/staging/staging_job.hpp"
 #include "transfer/staging/staging_slots.hpp"

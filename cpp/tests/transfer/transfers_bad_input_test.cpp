@@ -5,8 +5,8 @@
 
 #include <isthmus/errors.hpp>
 
-#include "host/memory/address_text.hpp"
 #include "host/memory/memory_map.hpp"
+#include "host/system/printable.hpp"
 #include "transfer/transfers_under_test.hpp"
 
 namespace isthmus::transfer {

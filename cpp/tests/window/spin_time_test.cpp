@@ -1,5 +1,5 @@
 // $ISTHMUS_SPIN_US.
-#include "window/copies/spin_time.hpp"
+#include "window/copies/copy_cpus.hpp"
 
 #include <gtest/gtest.h>
 

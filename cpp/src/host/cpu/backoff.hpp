@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <thread>
 
 namespace isthmus::host {
 
@@ -33,7 +34,13 @@ class Backoff {
 public:
   explicit Backoff(const SpinLimits& limits = {}) noexcept : limits_(limits) {}
 
-  void pause() noexcept;
+  void pause() noexcept {
+    if (++num_pauses_ < limits_.num_pauses) return pause_briefly();
+    const auto now = std::chrono::steady_clock::now();
+    if (num_pauses_ == limits_.num_pauses) yields_until_ = now + limits_.yield_time;
+    if (now < yields_until_) return std::this_thread::yield();
+    std::this_thread::sleep_for(limits_.sleep_time);
+  }
 
 private:
   SpinLimits limits_;

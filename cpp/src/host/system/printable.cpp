@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 namespace isthmus::host {
 namespace {
@@ -71,6 +72,14 @@ std::string printable(std::string_view text, std::size_t max_bytes) {
     text.remove_prefix(std::max<std::size_t>(num_bytes, 1));
   }
   return result;
+}
+
+std::string address_text(std::uintptr_t address) {
+  std::array<char, 2 * sizeof address> digits;
+  const auto [end, error] =
+      std::to_chars(digits.data(), digits.data() + digits.size(), address, 16);
+  static_cast<void>(error);
+  return "0x" + std::string(digits.data(), end);
 }
 
 }  // namespace isthmus::host

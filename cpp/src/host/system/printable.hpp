@@ -1,7 +1,8 @@
-// Makes text from outside safe for messages.
+// Texts from outside and addresses in messages.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -12,5 +13,8 @@ namespace isthmus::host {
 ///
 /// max_bytes  longer texts are cut between two characters and end in "..."
 std::string printable(std::string_view text, std::size_t max_bytes = std::string_view::npos);
+
+/// An address as debuggers and Python's hex() write it: "0x7f0010004000".
+std::string address_text(std::uintptr_t address);
 
 }  // namespace isthmus::host

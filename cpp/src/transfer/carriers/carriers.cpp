@@ -11,8 +11,20 @@
 #include <isthmus/errors.hpp>
 
 #include "host/cpu/signal_block.hpp"
+#include "transfer/carriers/carrier.hpp"
+#include "transfer/carriers/driver_copy.hpp"
 
 namespace isthmus::transfer {
+
+void Carrier::end_there(PendingCopy& pending, CUstream stream) const {
+  try {
+    pending.end_at(stream);
+  } catch (...) {
+    wait_for_copies(driver_, stream);
+    pending.finish(nullptr);
+  }
+}
+
 namespace {
 
 template <typename Run>

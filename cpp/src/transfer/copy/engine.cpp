@@ -12,7 +12,7 @@
 #include "transfer/request/failed_copy.hpp"
 #include "transfer/request/stream_order.hpp"
 #include "transfer/staging/file_source.hpp"
-#include "window/copies/spin_time.hpp"
+#include "window/copies/copy_cpus.hpp"
 
 namespace isthmus::transfer {
 namespace {

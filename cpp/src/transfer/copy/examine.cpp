@@ -4,7 +4,7 @@
 #include <isthmus/errors.hpp>
 
 #include "device/pointer_facts.hpp"
-#include "host/memory/address_text.hpp"
+#include "host/system/printable.hpp"
 #include "transfer/many/known_ranges.hpp"
 #include "transfer/request/task.hpp"
 

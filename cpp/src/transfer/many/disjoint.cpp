@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "transfer/many/refused_copy.hpp"
-
 namespace isthmus::transfer {
 namespace {
 

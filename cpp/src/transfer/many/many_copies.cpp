@@ -12,7 +12,6 @@
 #include "device/capture.hpp"
 #include "transfer/many/disjoint.hpp"
 #include "transfer/many/known_ranges.hpp"
-#include "transfer/many/refused_copy.hpp"
 #include "transfer/request/failed_copy.hpp"
 #include "transfer/request/stream_order.hpp"
 

@@ -7,8 +7,8 @@
 
 #include "device/capture.hpp"
 #include "transfer/carriers/driver_copy.hpp"
-#include "transfer/movers/item_crossing.hpp"
 #include "transfer/movers/layouts.hpp"
+#include "transfer/movers/piece_mover.hpp"
 #include "transfer/request/failed_copy.hpp"
 
 namespace isthmus::transfer {

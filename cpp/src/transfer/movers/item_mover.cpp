@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "transfer/movers/item_crossing.hpp"
+#include "transfer/movers/piece_mover.hpp"
 
 namespace isthmus::transfer {
 namespace {

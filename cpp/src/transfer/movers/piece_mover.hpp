@@ -15,6 +15,7 @@
 #include "transfer/movers/layouts.hpp"
 #include "transfer/request/link_piece.hpp"
 #include "transfer/request/task.hpp"
+#include "transfer/staging/slot_crossing.hpp"
 
 namespace isthmus::transfer {
 
@@ -87,6 +88,24 @@ private:
   std::optional<Kernel> convert_kernel_;
   std::string conversion_obstacle_;
   std::unique_ptr<Memory> memory_;
+};
+
+/// How an array with gaps on a device crosses: slots hold the items in C order, without gaps; a
+/// kernel moves them.
+class ItemCrossing final : public SlotCrossing {
+public:
+  /// mover       its obstacle() is none; outlives this
+  /// layouts     of whole words; outlives this
+  /// device      the array's first item
+  ItemCrossing(const PieceMover& mover, const Layouts& layouts, const void* device) noexcept
+      : mover_(mover), layouts_(layouts), device_(reinterpret_cast<std::uint64_t>(device)) {}
+
+  void enqueue(std::span<const LinkCopy> copies, CUstream stream) const override;
+
+private:
+  const PieceMover& mover_;
+  const Layouts& layouts_;
+  std::uint64_t device_;
 };
 
 }  // namespace isthmus::transfer

@@ -13,7 +13,6 @@
 #include "host/cpu/clock.hpp"
 #include "host/memory/first_touch.hpp"
 #include "host/memory/memory_limits.hpp"
-#include "transfer/pinned/region_sizes.hpp"
 
 namespace isthmus::transfer {
 namespace {

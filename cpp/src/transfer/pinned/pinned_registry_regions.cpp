@@ -7,7 +7,6 @@
 
 #include "host/cpu/clock.hpp"
 #include "transfer/pinned/pinned_registry.hpp"
-#include "transfer/pinned/region_sizes.hpp"
 
 namespace isthmus::transfer {
 namespace {

@@ -14,9 +14,20 @@
 
 #include "device/context.hpp"
 #include "device/device_facts.hpp"
-#include "transfer/profile/ring_threads.hpp"
 
 namespace isthmus::transfer {
+
+/// How many threads a staging ring uses for long copies. Including the caller's; 0: not measured,
+/// so as many as pay on most machines.
+struct RingThreads {
+  int upload = 0;
+  int download = 0;
+
+  /// More don't make an H100's copies faster. Source: benchmarks/transfer/h100/ring_stores.json.
+  static constexpr int kMaxUseful = 10;
+
+  bool operator==(const RingThreads&) const = default;
+};
 
 /// The paths that are counted; the last is one that only many copies take.
 inline constexpr std::array kCountedPaths{CopyPath::window,     CopyPath::window_threads,

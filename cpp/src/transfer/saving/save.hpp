@@ -8,7 +8,7 @@
 
 #include "driver/driver.hpp"
 #include "transfer/saving/file_target.hpp"
-#include "transfer/saving/saved_bytes.hpp"
+#include "transfer/saving/save_job.hpp"
 
 namespace isthmus::transfer {
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "host/memory/pages.hpp"
-#include "transfer/staging/memory_source.hpp"
+#include "transfer/staging/host_ends.hpp"
 #include "transfer/staging/worker_pool.hpp"
 
 namespace isthmus::transfer {

@@ -7,8 +7,7 @@
 
 #include "driver/driver.hpp"
 #include "host/memory/pages.hpp"
-#include "transfer/staging/memory_target.hpp"
-#include "transfer/staging/part_source.hpp"
+#include "transfer/staging/host_ends.hpp"
 #include "transfer/staging/piece_plan.hpp"
 #include "transfer/staging/slot_crossing.hpp"
 

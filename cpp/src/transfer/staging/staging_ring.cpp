@@ -6,8 +6,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "transfer/staging/memory_source.hpp"
-#include "transfer/staging/memory_target.hpp"
+#include "transfer/staging/host_ends.hpp"
 #include "transfer/staging/slot_crossing.hpp"
 #include "transfer/staging/worker_pool.hpp"
 

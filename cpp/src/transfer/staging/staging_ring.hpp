@@ -6,7 +6,7 @@
 #include <span>
 
 #include "device/context.hpp"
-#include "transfer/profile/ring_threads.hpp"
+#include "transfer/profile/profile.hpp"
 #include "transfer/request/link_piece.hpp"
 
 namespace isthmus::transfer {

@@ -13,7 +13,7 @@
 #include "driver/forks.hpp"
 #include "host/cpu/topology.hpp"
 #include "transfer/request/stream_order.hpp"
-#include "window/copies/spin_time.hpp"
+#include "window/copies/copy_cpus.hpp"
 
 namespace isthmus::transfer {
 namespace {

@@ -8,7 +8,6 @@
 #include "window/backends/device_files.hpp"
 #include "window/backends/rm_client.hpp"
 #include "window/backends/rm_memory.hpp"
-#include "window/backends/rm_object.hpp"
 #include "window/backends/rm_search.hpp"
 #include "window/backends/rm_versions.hpp"
 #include "window/host_pages.hpp"

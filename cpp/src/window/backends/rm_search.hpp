@@ -20,8 +20,8 @@
 #include <isthmus/errors.hpp>
 
 #include "device/buffers.hpp"
+#include "window/backends/rm_client.hpp"
 #include "window/backends/rm_memory.hpp"
-#include "window/backends/rm_object.hpp"
 #include "window/backends/rm_record.hpp"
 #include "window/created_memory.hpp"
 #include "window/self_test.hpp"

@@ -1,7 +1,10 @@
-// On which CPUs the threads that help a copy may run, and how many threads there are.
+// On which CPUs the threads that help a copy may run, how many threads there are, and how long they
+// wait for the next copy before they sleep.
 #pragma once
 
+#include <chrono>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace isthmus::window {
@@ -19,5 +22,13 @@ struct CopyCpus {
 ///
 /// Helpers spin, so there is one fewer than there are cores to spin on (cgroup quotas included).
 CopyCpus cpus_for_copies(std::optional<int> node = std::nullopt);
+
+/// $ISTHMUS_SPIN_US, or host::kDefaultSpinTime if it isn't set.
+///
+/// Throws   UsageError if it isn't a whole number of microseconds up to 1,000,000.
+std::chrono::microseconds spin_time();
+
+/// The same of a value; "": the default.
+std::chrono::microseconds spin_time_from(const std::string& microseconds);
 
 }  // namespace isthmus::window

@@ -11,7 +11,6 @@
 #include "host/cpu/spinning_worker.hpp"
 #include "window/copies/copy_cpus.hpp"
 #include "window/copies/copy_job.hpp"
-#include "window/copies/spin_time.hpp"
 
 namespace isthmus::window {
 namespace {

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from isthmus import _native
 
 # About a hundred times the size of what `isthmus profile` writes. As in
-# cpp/src/transfer/profile/stored_profile.cpp.
+# cpp/src/transfer/profile/profile.cpp.
 _MAX_BYTES = 4 << 20
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
