@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.ground.nvrtc import find_nvrtc
+from isthmus.ground.extras import find_nvrtc
 
 SOURCES = Path(__file__).parents[1] / "cpp" / "src"
 _PUBLIC = SOURCES.parent / "include"

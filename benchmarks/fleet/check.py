@@ -28,10 +28,10 @@ from typing import Any
 
 from noise import Node, Noise, healthy, read_noise
 
-from isthmus.fleet.attempt import Attempt, Outcome
 from isthmus.fleet.check import check_fleet
 from isthmus.fleet.health import Health, Verdict
 from isthmus.fleet.measured import Fleet
+from isthmus.fleet.task import Attempt, Outcome
 from isthmus.ground.json_text import json_text
 from isthmus.measure.doctor.check import Check, Status
 

@@ -19,11 +19,10 @@ from pathlib import Path
 
 from isthmus.fleet.measured import Gpu
 from isthmus.ground.sizes import format_size
-from isthmus.measure.compare.families import Family, family_of
+from isthmus.measure.compare.families import Family, Subject, family_of, subject_of
 from isthmus.measure.compare.judging import STATED
 from isthmus.measure.compare.levels import costs_of
 from isthmus.measure.compare.machines import facts_of
-from isthmus.measure.compare.subject import Subject, subject_of
 from isthmus.measure.run.machine import Machine
 from isthmus.measure.run.model import Result, Run
 from isthmus.measure.run.reading import read_run

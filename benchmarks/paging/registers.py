@@ -14,8 +14,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from isthmus.ground.extras import find_nvrtc
 from isthmus.ground.json_text import json_text
-from isthmus.ground.nvrtc import find_nvrtc
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("kernels", "cpp/include", "cpp/src")

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from isthmus.move.torch.loading import load_pt
     from isthmus.move.transfer.copying import copy, copy_async, explain, stats, trim
     from isthmus.move.transfer.future import CopyFuture
-    from isthmus.move.transfer.plan import CopyPlan, ManyPlan
-    from isthmus.move.transfer.statistics import CopyStats
+    from isthmus.move.transfer.plan import CopyPlan, CopyStats, ManyPlan
     from isthmus.move.transfer.transfers import Transfers
     from isthmus.move.windows.opening import Window, Windows, window
     from isthmus.sim.result import SimulationResult
@@ -102,7 +101,7 @@ _LAZY = {
     "CopyFuture": "isthmus.move.transfer.future",
     "CopyPlan": "isthmus.move.transfer.plan",
     "ManyPlan": "isthmus.move.transfer.plan",
-    "CopyStats": "isthmus.move.transfer.statistics",
+    "CopyStats": "isthmus.move.transfer.plan",
     "CorruptTransfer": "isthmus.errors",
     "DeviceArray": "isthmus.move.arrays.device_array",
     "DeviceArrayLike": "isthmus.move.arrays.accepted",

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from isthmus import _native
 from isthmus.errors import DriverError, UsageError
 from isthmus.ground.forks import lock_of_process
+from isthmus.move.arrays.layout import MAX_BYTES, dtype_of, lengths_of, require_addressable
 from isthmus.move.arrays.ordinals import ordinal_of
-from isthmus.move.arrays.shapes import MAX_BYTES, dtype_of, lengths_of, require_addressable
 from isthmus.move.transfer.packing import numpy_module, range_of
 from isthmus.move.windows.opening import default_windows
 

@@ -6,7 +6,7 @@ import pytest
 
 from fakes.advice import machine_profile
 from fakes.profiles import machine
-from isthmus.decide.advice.machines import machine_names
+from isthmus.decide.advice.machine import machine_names
 from isthmus.decide.profile.plan import Effort
 from isthmus.decide.profile.store import save_profile
 from program import Golden, Invoke

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from fakes.link_rates import bytes_per_s, too_fast
-from isthmus.measure.bench.selection import select_tests
+from isthmus.measure.bench.plan import select_tests
 from isthmus.measure.run.model import Run, Status
 from isthmus.measure.run.reading import read_run_file
 from program import NO_GPU, PROGRAM, Invoke, Shell, run_process

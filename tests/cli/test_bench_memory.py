@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from isthmus.measure.bench.tests.alloc import ALLOC_TESTS
-from isthmus.measure.bench.tests.memory_life import LIFE_TESTS
+from isthmus.measure.bench.tests.alloc import ALLOC_TESTS, LIFE_TESTS
 from isthmus.measure.run.model import Run, Status
 from program import Invoke
 

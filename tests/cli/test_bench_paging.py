@@ -4,7 +4,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.measure.bench.demand import Demand, Limits
-from isthmus.measure.bench.selection import select_tests
+from isthmus.measure.bench.plan import select_tests
 from isthmus.measure.bench.tests.paging import PAGING_TESTS, PagingWay, way_of
 from isthmus.measure.run.model import Run, Status
 from isthmus.measure.run.programs import PROGRAMS, SEED, Program

@@ -150,7 +150,7 @@ def test_without_the_package_the_error_names_the_extra() -> None:
 def test_the_exporter_itself_never_opens_the_driver() -> None:
     """A process that has it open would keep a GPU from being reset, and MIG from being changed."""
     code = (
-        "import sys, isthmus.cli.fleet.export, isthmus.fleet.link_metrics\n"
+        "import sys, isthmus.cli.fleet.export, isthmus.fleet.link_watch\n"
         "print([one for one in sys.modules if one in ('isthmus._native', 'pynvml')])"
     )
     assert run_code(code).out == "[]\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import isthmus
-from isthmus.fleet.attempt import Outcome, read_attempt
+from isthmus.fleet.task import Outcome, read_attempt
 from isthmus.measure.run.folder import FileKind, files_of
 from program import PROGRAM, Invoke, interruptible, run_process
 from program import Outcome as Done

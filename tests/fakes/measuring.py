@@ -9,8 +9,8 @@ from fakes import runs
 from fakes.session import FakeSession, Watcher
 from isthmus.errors import UsageError
 from isthmus.measure.bench.fresh_process import measure_in_fresh_process
+from isthmus.measure.bench.invocation import Request
 from isthmus.measure.bench.plan import Point
-from isthmus.measure.bench.request import Request
 from isthmus.measure.bench.runner import Observer, RunSettings, run_points
 from isthmus.measure.bench.tests.catalogue import TESTS
 from isthmus.measure.run.model import Run

@@ -6,7 +6,7 @@ from functools import cache
 from fakes.session import FakeMeasurement, FakeSession, Watcher, usual, usual_window
 from isthmus.errors import DriverError, Unavailable
 from isthmus.measure.bench.demand import Demand, Limits
-from isthmus.measure.bench.derived.crossover import crossovers
+from isthmus.measure.bench.derived.catalogue import crossovers
 from isthmus.measure.bench.plan import Point, plan_points
 from isthmus.measure.bench.runner import RunSettings, run_points
 from isthmus.measure.bench.tests.catalogue import (

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from isthmus.measure.bench.demand import StoppingRule
 from isthmus.measure.bench.plan import Point
 from isthmus.measure.bench.session import Buffers
-from isthmus.measure.bench.stopping import StoppingRule
 from isthmus.measure.bench.tests.catalogue import (
     PLAIN,
     BenchTest,

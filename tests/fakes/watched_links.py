@@ -10,8 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from isthmus.cli.fleet.link_probe import answer
 from isthmus.errors import DriverError
-from isthmus.fleet.link_metrics import Collector
-from isthmus.fleet.link_watch import LinkWatch, Reading
+from isthmus.fleet.link_watch import Collector, LinkWatch, Reading
 
 
 class Machine:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from isthmus import _native
-from isthmus.ground.nvrtc import find_nvrtc
+from isthmus.ground.extras import find_nvrtc
 from isthmus.ground.spelling import cuda_major
 from isthmus.measure.run.programs import PROGRAMS, SEED
 from program import PROGRAM, run_process

@@ -189,7 +189,7 @@ def offload(
 
     Exit codes: 0 ok, 1 error, 2 usage, 4 no device.
     """
-    from isthmus.decide.advice.as_data import offload_data
+    from isthmus.decide.advice.answer import offload_data
     from isthmus.decide.advice.offload import Computation, offload_advice
     from isthmus.ground.json_text import json_text
     from isthmus.show.answers.offload import offload_as_text
@@ -238,7 +238,7 @@ def _profile(
     ERROR if what was measured couldn't be stored, which has been reported.
     """
     if machine is not None:
-        from isthmus.decide.advice.machines import machine_names, machine_profile
+        from isthmus.decide.advice.machine import machine_names, machine_profile
 
         if device is not None:
             raise UsageError("--machine and --device exclude each other", hint="leave out one")
@@ -262,8 +262,7 @@ def _profile(
 def _print_classic(
     question: "Question", profile: "Profile", name: str, output_format: PlainFormat
 ) -> None:
-    from isthmus.decide.advice.answer import classic_answers
-    from isthmus.decide.advice.as_data import classic_data
+    from isthmus.decide.advice.answer import classic_answers, classic_data
     from isthmus.ground.json_text import json_text
     from isthmus.show.answers.advice import classic_as_text
 
@@ -283,8 +282,7 @@ def _print_answer(
 ) -> None:
     from dataclasses import replace
 
-    from isthmus.decide.advice.answer import advice_on
-    from isthmus.decide.advice.as_data import advice_data
+    from isthmus.decide.advice.answer import advice_data, advice_on
     from isthmus.ground.json_text import json_text
     from isthmus.show.answers.advice import advice_as_text, range_as_text
 

@@ -30,6 +30,6 @@ def complete_runs(incomplete: str) -> list[str]:
 
 def complete_machines(incomplete: str) -> list[str]:
     """Give the machines that a word may become."""
-    from isthmus.decide.advice.machines import machine_names
+    from isthmus.decide.advice.machine import machine_names
 
     return [name for name in machine_names() if name.startswith(incomplete)]

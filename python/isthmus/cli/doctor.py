@@ -43,7 +43,7 @@ def doctor(
     from isthmus import _native
     from isthmus.decide.profile.store import age_text, load_profile
     from isthmus.measure.bench.choice import choose_device
-    from isthmus.measure.doctor.as_text import text_lines
+    from isthmus.measure.doctor.check import text_lines
     from isthmus.measure.doctor.diagnose import diagnose
     from isthmus.measure.doctor.sources import Sources
     from isthmus.move.windows.gdrapi import gdrapi_library

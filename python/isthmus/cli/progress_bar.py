@@ -17,7 +17,7 @@ from rich.text import Text
 
 from isthmus.cli.stderr import Listener
 from isthmus.cli.terminal import columns_of
-from isthmus.ground.suggest import one_line
+from isthmus.ground.spelling import one_line
 
 _COUNTER_WIDTH = 11
 _LEFT_WIDTH = 13

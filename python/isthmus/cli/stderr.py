@@ -11,7 +11,7 @@ import sys
 from typing import TextIO
 
 from isthmus.cli.terminal import TROUBLE, columns_of, is_terminal
-from isthmus.ground.suggest import one_line
+from isthmus.ground.spelling import one_line
 from isthmus.show.fitting import wrapped
 
 _SHOW_CURSOR = b"\x1b[?25h"

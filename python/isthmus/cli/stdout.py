@@ -5,7 +5,7 @@ from pathlib import Path
 
 from isthmus.cli.stderr import silence
 from isthmus.errors import WriteError
-from isthmus.ground.suggest import seen, writable
+from isthmus.ground.spelling import seen, writable
 
 STDOUT = Path("-")
 """What a user names as a file to mean stdout."""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from isthmus.files.failure import writing
+from isthmus.files.folder import writing
 from isthmus.files.regular import read_regular, refuse_shortage
 from isthmus.files.whole import write_all, write_whole
 

@@ -1,10 +1,15 @@
-"""Opens and reads files that a user named, which may be pipes, devices, or huge."""
+"""
+Opens and reads files that a user named, which may be pipes, devices, huge, or TOML made to take
+minutes.
+"""
 
 import errno
 import os
 import stat
+import tomllib
 from io import FileIO
 from pathlib import Path
+from typing import Any
 
 from isthmus.errors import UsageError
 
@@ -60,3 +65,22 @@ def read_regular(path: AnyPath, *, max_bytes: int) -> bytes:
             if len(contents) > max_bytes:
                 raise OSError(errno.EFBIG, f"it has more than {max_bytes} bytes")
     return bytes(contents)
+
+
+MAX_TOML_BYTES = 64 << 10
+"""More than twice what a whole run's expected values take, and ten times what a machine does."""
+# tomllib takes minutes for a key of thousands of parts.
+_MAX_DOTS_IN_A_LINE = 250
+
+
+def toml_document(contents: bytes) -> dict[str, Any]:
+    """Parse TOML; ValueError if it isn't, or is too large or too deep to be read."""
+    if len(contents) > MAX_TOML_BYTES:
+        raise ValueError(f"it has more than {MAX_TOML_BYTES} bytes")
+    for number, line in enumerate(contents.split(b"\n"), start=1):
+        if line.count(b".") > _MAX_DOTS_IN_A_LINE:
+            raise ValueError(f"line {number} has more than {_MAX_DOTS_IN_A_LINE} dots")
+    try:
+        return tomllib.loads(contents.decode())
+    except RecursionError:
+        raise ValueError("its brackets are nested too deeply") from None

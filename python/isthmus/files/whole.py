@@ -8,8 +8,15 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
-from isthmus.files.failure import ELSEWHERE, not_durable, writing
-from isthmus.files.folder import refuse_link, sync_folder, temporary_in, try_folder
+from isthmus.files.folder import (
+    ELSEWHERE,
+    not_durable,
+    refuse_link,
+    sync_folder,
+    temporary_in,
+    try_folder,
+    writing,
+)
 
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(?P<number>[0-9]{1,6})")
 _STANDARD = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}

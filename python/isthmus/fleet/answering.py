@@ -15,7 +15,7 @@ from importlib import import_module
 
 from isthmus.files.whole import write_all
 from isthmus.fleet.worker import introduce
-from isthmus.ground.suggest import MOST_SAID, shortened
+from isthmus.ground.spelling import MOST_SAID, shortened
 
 
 class _Answers:

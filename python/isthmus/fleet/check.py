@@ -8,13 +8,11 @@ from math import log1p
 from isthmus.fleet.causes import Cause, Causes, text_of
 from isthmus.fleet.classes import MachineClass, classes_of
 from isthmus.fleet.clocks import TIME_OF_DAY, TOLERATED
-from isthmus.fleet.health import Health, Patient, Verdict
+from isthmus.fleet.health import Health, Patient, Verdict, places_of, way_of, with_common_gpu
 from isthmus.fleet.measured import Fleet, Gpu
 from isthmus.fleet.places import NOUNS
-from isthmus.fleet.settling import places_of, way_of, with_common_gpu
 from isthmus.fleet.standing import AGAINST_ALONE, FEWEST, Standing, standings
-from isthmus.ground.spelling import counted
-from isthmus.ground.suggest import one_line
+from isthmus.ground.spelling import counted, one_line
 from isthmus.measure.compare.comparison import DEFAULT_TOLERANCE
 from isthmus.measure.compare.families import Family
 from isthmus.measure.compare.judging import in_unit

@@ -19,14 +19,12 @@ from isthmus.errors import UsageError
 from isthmus.files.folder import make_folder
 from isthmus.files.whole import whole_file, write_whole
 from isthmus.fleet.asking import words_of
-from isthmus.fleet.attempt import Attempt, Outcome
 from isthmus.fleet.clocks import TIME_OF_DAY, difference
-from isthmus.fleet.task import Answer, Answers, Task
+from isthmus.fleet.task import Answer, Answers, Attempt, Outcome, Task
 from isthmus.ground.json_text import json_text
-from isthmus.ground.suggest import one_line
+from isthmus.ground.spelling import one_line
 from isthmus.measure.doctor.check import Check, Diagnosis, Status
-from isthmus.measure.run.folder import FileKind
-from isthmus.measure.run.garbage import rare_collection
+from isthmus.measure.run.folder import FileKind, rare_collection
 from isthmus.measure.run.reading import parse_run
 from isthmus.measure.run.record import first_fault
 from isthmus.measure.run.store import FINISHED, stem_of

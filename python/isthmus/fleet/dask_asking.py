@@ -1,11 +1,20 @@
-"""Workers of a scheduler of Dask. Only text crosses the network, beside names of functions."""
+"""
+Workers of a scheduler of Dask. Only text crosses the network, beside names of functions.
 
+Dask unpickles results, errors and their types in the process that asks, whatever serializers its
+client is given. A pickle that runs code has to name it, and Python tells its audit hooks each name.
+"""
+
+import builtins
 import ipaddress
 import json
 import logging
 import queue
+import sys
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -13,12 +22,55 @@ from isthmus.errors import Error, UsageError
 from isthmus.fleet import worker
 from isthmus.fleet.answering import answer_text
 from isthmus.fleet.asking import OfText, WorkerError, answer_in, question_of, read_json
-from isthmus.fleet.unpickling import RefusedPickleError, nothing_unpickled
 from isthmus.ground.extras import packages_for
-from isthmus.ground.suggest import one_line
+from isthmus.ground.spelling import one_line
 
 if TYPE_CHECKING:
     from distributed import Client
+
+# A hook stays as long as the process: it counts how often it is wanted.
+_wanted = 0
+_lock = threading.Lock()
+_TEXT = {"str", "bytes"}
+
+
+class RefusedPickleError(AttributeError):
+    """A pickle names something else. Dask takes what it can't find for a plain error."""
+
+
+@contextmanager
+def nothing_unpickled() -> Iterator[None]:
+    """Refuse, in all threads, pickles that name anything but text and Python's own errors."""
+    global _wanted  # noqa: PLW0603 - a hook is the process's
+    _hooked()
+    with _lock:
+        _wanted += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _wanted -= 1
+
+
+@cache
+def _hooked() -> None:
+    sys.addaudithook(_hook)
+
+
+def _hook(event: str, arguments: tuple[object, ...]) -> None:
+    if event != "pickle.find_class" or not _wanted:
+        return
+    module, name = map(str, arguments)
+    if not _is_harmless(module, name):
+        raise RefusedPickleError(f"what came back is no text: it names {module}.{name}")
+
+
+def _is_harmless(module: str, name: str) -> bool:
+    if module != "builtins":
+        return False
+    found = getattr(builtins, name, None)
+    return name in _TEXT or (isinstance(found, type) and issubclass(found, Exception))
+
 
 _CONNECT_S = 20
 _FETCH_S = 20

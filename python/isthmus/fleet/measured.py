@@ -13,19 +13,17 @@ from pydantic import ValidationError
 
 from isthmus.errors import CODES_THAT_END_A_CONTEXT, Error, UsageError
 from isthmus.files.regular import read_regular
-from isthmus.fleet.attempt import Attempt, read_attempt
 from isthmus.fleet.places import Place, bare, family_at, place_of
+from isthmus.fleet.task import Attempt, read_attempt
 from isthmus.ground.spelling import counted
-from isthmus.measure.compare.families import Family, family_of
+from isthmus.measure.compare.families import Family, Subject, family_of, subject_of
 from isthmus.measure.compare.levels import Costs, costs_of
 from isthmus.measure.compare.machines import facts_of
-from isthmus.measure.compare.subject import Subject, subject_of
 from isthmus.measure.doctor.check import Check, Diagnosis
 from isthmus.measure.expected.judging import Judgement, judge, judgement_of
 from isthmus.measure.expected.shortfall import broken_here
 from isthmus.measure.expected.values import GpuValues, Value
-from isthmus.measure.run.folder import FileKind, NodeFile, Unreadable, read_runs
-from isthmus.measure.run.garbage import rare_collection
+from isthmus.measure.run.folder import FileKind, NodeFile, Unreadable, rare_collection, read_runs
 from isthmus.measure.run.machine import Machine
 from isthmus.measure.run.model import Run
 from isthmus.measure.run.record import first_fault

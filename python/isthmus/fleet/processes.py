@@ -19,7 +19,7 @@ from typing import IO
 
 from isthmus.errors import UsageError
 from isthmus.fleet.asking import OfText, WorkerError, answer_in, question_of, read_json
-from isthmus.ground.suggest import MOST_SAID, shortened
+from isthmus.ground.spelling import MOST_SAID, shortened
 
 _JOIN_S = 60.0
 _END_S = 5.0

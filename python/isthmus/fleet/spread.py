@@ -15,8 +15,7 @@ from typing import Protocol, TypeVar
 from isthmus.errors import Error, UsageError
 from isthmus.fleet.asking import words_of
 from isthmus.fleet.waiting import Waiting
-from isthmus.ground.spelling import counted
-from isthmus.ground.suggest import MOST_SAID, shortened
+from isthmus.ground.spelling import MOST_SAID, counted, shortened
 
 MAX_LOSSES = 4
 """A work that was under way so often when its worker was lost is given up: it may be the cause."""

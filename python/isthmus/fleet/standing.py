@@ -14,11 +14,9 @@ from statistics import median
 
 from isthmus.fleet.measured import Gpu
 from isthmus.fleet.places import AT_ONCE
-from isthmus.measure.compare.families import Family
-from isthmus.measure.compare.judging import STATED, holm, in_unit
+from isthmus.measure.compare.families import Family, Subject
+from isthmus.measure.compare.judging import STATED, holm, in_unit, upper_tail
 from isthmus.measure.compare.levels import Costs
-from isthmus.measure.compare.student import upper_tail
-from isthmus.measure.compare.subject import Subject
 
 FEWEST = 4
 """Of fewer equal GPUs, none can be told from the others."""

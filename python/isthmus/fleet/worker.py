@@ -12,9 +12,8 @@ import sys
 import threading
 from collections.abc import Sequence
 
-from isthmus.fleet.attempt import Outcome
-from isthmus.fleet.task import Answer, Answers, Introduction, Task
-from isthmus.ground.suggest import MOST_SAID, shortened
+from isthmus.fleet.task import Answer, Answers, Introduction, Outcome, Task
+from isthmus.ground.spelling import MOST_SAID, shortened
 from isthmus.ground.version import __version__
 
 _DOCTOR_TIMEOUT_S = 120.0

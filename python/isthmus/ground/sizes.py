@@ -10,7 +10,7 @@ import re
 from fractions import Fraction
 
 from isthmus.errors import UsageError
-from isthmus.ground.suggest import shortened
+from isthmus.ground.spelling import shortened
 
 _BINARY = {"K": 1, "M": 2, "G": 3, "T": 4}
 _UNITS = (

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, SupportsIndex
 
 from isthmus.move.arrays.device_array import DeviceArray
+from isthmus.move.arrays.layout import dtype_of, lengths_of, require_addressable
 from isthmus.move.arrays.ordinals import ordinal_of
-from isthmus.move.arrays.shapes import dtype_of, lengths_of, require_addressable
 from isthmus.move.transfer.packing import numpy_module
 from isthmus.move.windows.opening import default_windows
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from isthmus.ground.csv_text import csv_of_records
-from isthmus.ground.json_text import json_text
+from isthmus.ground.json_text import csv_of_records, json_text
 from isthmus.reproduce.matching import Pair
 from isthmus.reproduce.side_by_side import Reproduced
 

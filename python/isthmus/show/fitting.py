@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from isthmus.ground.suggest import one_line
+from isthmus.ground.spelling import one_line
 from isthmus.show.page import Table
 
 PAGE_WIDTH = 120

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from isthmus.ground.suggest import seen
+from isthmus.ground.spelling import seen
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from isthmus.ground.csv_text import csv_of_records
+from isthmus.ground.json_text import csv_of_records
 from isthmus.ground.sizes import approximate_size
 from isthmus.show.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
 from isthmus.show.format import Format

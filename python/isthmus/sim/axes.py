@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from isthmus.errors import UsageError
-from isthmus.ground.suggest import did_you_mean, shortened
+from isthmus.ground.spelling import did_you_mean, shortened
 from isthmus.sim.machine_files import machine_names
 from isthmus.sim.policy import policy_names
 from isthmus.sim.quantities import SEED_NUMBER

@@ -7,9 +7,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from isthmus.errors import UsageError
-from isthmus.files.regular import read_regular
-from isthmus.files.toml_text import MAX_TOML_BYTES, toml_document
-from isthmus.ground.suggest import did_you_mean, one_line, shortened
+from isthmus.files.regular import MAX_TOML_BYTES, read_regular, toml_document
+from isthmus.ground.spelling import did_you_mean, one_line, shortened
 from isthmus.sim.machine import ModelledMachine
 
 _FOLDER = resources.files("isthmus.sim") / "machines"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from isthmus.errors import UsageError
-from isthmus.ground.suggest import shortened
+from isthmus.ground.spelling import shortened
 from isthmus.ground.version import __version__
 from isthmus.sim.axes import MACHINE, POLICY, SEED, WORKLOAD
 from isthmus.sim.machine_files import load_machine

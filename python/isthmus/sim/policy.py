@@ -11,7 +11,7 @@ from pydantic import model_validator
 
 from isthmus.errors import UsageError
 from isthmus.ground.sizes import format_size
-from isthmus.ground.suggest import did_you_mean, shortened
+from isthmus.ground.spelling import did_you_mean, shortened
 from isthmus.measure.run.record import Record
 from isthmus.sim.quantities import Count, Extent, Number, Size
 

@@ -16,7 +16,7 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ValidationInfo, WithJsonSchema
 
 from isthmus.errors import UsageError
-from isthmus.ground.suggest import shortened
+from isthmus.ground.spelling import shortened
 
 _FORM = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)\s*(?P<unit>[^\d\s][^\s]*)?")
 # The limits of the simulator's integers: for most counts and sizes, and for the rest.

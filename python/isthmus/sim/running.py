@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from isthmus.errors import UsageError
 from isthmus.ground.extras import packages_for
 from isthmus.ground.sizes import format_size
-from isthmus.ground.suggest import did_you_mean, shortened
+from isthmus.ground.spelling import did_you_mean, shortened
 from isthmus.sim.machine import ModelledMachine, native_machine
 from isthmus.sim.machine_files import DEFAULT_MACHINE, load_machine
 from isthmus.sim.options import EvictionKind, Options, ProgrammerData

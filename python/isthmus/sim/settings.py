@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, ValidationError
 from pydantic.fields import FieldInfo
 
 from isthmus.errors import UsageError
-from isthmus.ground.suggest import did_you_mean, shortened
+from isthmus.ground.spelling import did_you_mean, shortened
 from isthmus.measure.run.record import Record
 from isthmus.sim.machine import ModelledMachine
 from isthmus.sim.machine_files import refusal

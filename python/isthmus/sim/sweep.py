@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from isthmus.errors import Error
-from isthmus.ground.suggest import writable
+from isthmus.ground.spelling import writable
 from isthmus.sim.axes import Axis
 from isthmus.sim.points import Base, SweepPoint
 from isthmus.sim.store import Row, SweepStore

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from isthmus.errors import Error, UsageError
-from isthmus.ground.suggest import one_line
+from isthmus.ground.spelling import one_line
 from isthmus.ground.version import __version__
 from isthmus.measure.run.record import Integer, Record, first_fault
 from isthmus.sim.library import Library

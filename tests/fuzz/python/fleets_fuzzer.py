@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from edits import Choices, edited
 from fuzzing import Finding, fuzz, require, temporary_folder
-from isthmus.fleet.attempt import Attempt, Outcome
 from isthmus.fleet.check import check_fleet
 from isthmus.fleet.measured import read_fleet
+from isthmus.fleet.task import Attempt, Outcome
 from isthmus.measure.query.store import FILE, find_runs
 from isthmus.measure.run.folder import FileKind, Unreadable, files_of, read_runs
 from isthmus.measure.run.store import run_text

@@ -7,8 +7,7 @@ from edits import Choices, edited
 from fuzzing import fuzz, require, require_readable
 from isthmus.errors import UsageError
 from isthmus.measure.run.reading import parse_run
-from isthmus.measure.run.store import run_text
-from isthmus.measure.run.unfinished import FinishedPoint, Head, unfinished_run
+from isthmus.measure.run.store import FinishedPoint, Head, run_text, unfinished_run
 from runs_fuzzer import example
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from fakes.fleets import Made, equal_nodes, fleet_of
 from fakes.repeated_runs import Noise
-from isthmus.fleet.attempt import Attempt, Outcome
 from isthmus.fleet.check import check_fleet
 from isthmus.fleet.health import Health, Patient, Verdict
 from isthmus.fleet.measured import Fleet
+from isthmus.fleet.task import Attempt, Outcome
 from isthmus.measure.doctor.check import Check, Status
 from isthmus.measure.expected.values import GpuValues, Value
 from isthmus.measure.run.machine import LinkErrors

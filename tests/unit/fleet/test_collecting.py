@@ -9,11 +9,10 @@ import pytest
 
 from fakes import runs
 from isthmus.errors import WriteError
-from isthmus.fleet.attempt import Outcome, read_attempt
 from isthmus.fleet.check import check_fleet
 from isthmus.fleet.collecting import GRACE_S, Collected, Collector, Request
 from isthmus.fleet.measured import read_fleet
-from isthmus.fleet.task import Answer, Answers, Task
+from isthmus.fleet.task import Answer, Answers, Outcome, Task, read_attempt
 from isthmus.measure.run.folder import FileKind, files_of
 from isthmus.measure.run.store import run_text
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from isthmus.errors import UsageError
-from isthmus.fleet.hosts import read_hosts
+from isthmus.fleet.nodes import read_hosts
 
 
 def test_each_line_names_a_node_and_comments_are_left_out(tmp_path: Path) -> None:

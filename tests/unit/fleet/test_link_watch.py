@@ -17,8 +17,7 @@ pytest.importorskip("prometheus_client", reason="isthmus[monitor] is not install
 from fakes.fleets import Made, write_fleet
 from fakes.watched_links import Machine, child, metrics_of
 from isthmus.errors import UsageError
-from isthmus.fleet.link_metrics import Endpoint
-from isthmus.fleet.link_watch import LinkWatch
+from isthmus.fleet.link_watch import Endpoint, LinkWatch
 from isthmus.measure.run.reading import read_run_file
 from isthmus.measure.run.store import save_run
 

@@ -11,16 +11,15 @@ import pytest
 from isthmus.cli.fleet.places import Place
 from isthmus.errors import Unavailable, UsageError
 from isthmus.fleet import dask_asking
-from isthmus.fleet.attempt import Outcome, read_attempt
+from isthmus.fleet.asking import introductions
 from isthmus.fleet.check import check_fleet
 from isthmus.fleet.collecting import Collector, Request
 from isthmus.fleet.dask_asking import check_address
 from isthmus.fleet.health import Verdict
-from isthmus.fleet.introductions import introductions
 from isthmus.fleet.measured import read_fleet
 from isthmus.fleet.nodes import AskedNodes, nodes_of
 from isthmus.fleet.processes import here, processes
-from isthmus.fleet.task import Introduction, Task
+from isthmus.fleet.task import Introduction, Outcome, Task, read_attempt
 from isthmus.measure.run.folder import FileKind, files_of
 
 TASK = Task(

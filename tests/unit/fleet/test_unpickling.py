@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from isthmus.fleet.unpickling import RefusedPickleError, nothing_unpickled
+from isthmus.fleet.dask_asking import RefusedPickleError, nothing_unpickled
 
 
 class Made:

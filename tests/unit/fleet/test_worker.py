@@ -11,8 +11,7 @@ from pydantic import ValidationError
 import isthmus
 from isthmus.fleet import worker
 from isthmus.fleet.answering import answer
-from isthmus.fleet.attempt import Outcome
-from isthmus.fleet.task import Answers, Introduction, Task
+from isthmus.fleet.task import Answers, Introduction, Outcome, Task
 from isthmus.measure.run.model import Run
 
 ONE = Task(

@@ -12,10 +12,10 @@ pytest.importorskip("pyarrow", reason="isthmus[sim] is not installed")
 
 import isthmus
 from isthmus.errors import UsageError
+from isthmus.fleet.nodes import AskedWorkers
 from isthmus.fleet.processes import Processes, here, processes
 from isthmus.fleet.spread import Spread, Work
 from isthmus.fleet.task import Introduction
-from isthmus.fleet.workers import AskedWorkers
 from isthmus.sim.axes import points, read_axes
 from isthmus.sim.library import Library
 from isthmus.sim.points import Base, SweepPoint, build_points

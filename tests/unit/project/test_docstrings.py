@@ -13,7 +13,7 @@ import isthmus
 import isthmus.numba
 import isthmus.torch
 from isthmus import pinned
-from isthmus.move.transfer.event import CopyEvent
+from isthmus.move.transfer.future import CopyEvent
 from isthmus.sim.trace import file, importing
 
 pytestmark = pytest.mark.native

@@ -12,8 +12,7 @@ from isthmus.cli.bench.listing import listing
 from isthmus.decide.profile.store import load_profile
 from isthmus.measure.bench.tests.catalogue import BY_NAME
 from isthmus.measure.compare.comparison import compare
-from isthmus.measure.doctor.as_text import text_lines
-from isthmus.measure.doctor.check import Check, Diagnosis, Status
+from isthmus.measure.doctor.check import Check, Diagnosis, Status, text_lines
 from isthmus.measure.expected.judging import judge
 from isthmus.measure.run.model import Run
 from isthmus.measure.run.reading import read_run_file

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from isthmus.errors import UsageError
 from isthmus.ground.sizes import parse_sizes
-from isthmus.ground.suggest import did_you_mean, one_line, shortened
+from isthmus.ground.spelling import did_you_mean, one_line, shortened
 from isthmus.show.format import RunFormat, TableLayout
 from isthmus.show.formats.as_gdrcopy import GDRCOPY_TESTS
 from isthmus.show.formats.nvbandwidth_tests import DEFAULT_BUFFER_MIB, NVBANDWIDTH_TESTS
@@ -64,7 +64,7 @@ def tests_of(
     nvbandwidth, a test may be given by its number there, and one -t may be followed by several
     names; commas separate names, too.
     """
-    from isthmus.measure.bench.selection import select_tests
+    from isthmus.measure.bench.plan import select_tests
     from isthmus.measure.bench.tests.catalogue import BY_NAME, Suite
 
     known = {suite.value for suite in Suite}

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
     from isthmus.cli.bench.keeping import Keeping
     from isthmus.cli.compare.verdicts import Verdicts
+    from isthmus.measure.bench.invocation import Request
     from isthmus.measure.bench.opening import Opened
-    from isthmus.measure.bench.request import Request
     from isthmus.measure.bench.tests.catalogue import BenchTest
     from isthmus.measure.run.model import Run
 
@@ -113,7 +113,7 @@ def bench(
         return
     from isthmus.cli.bench.keeping import Keeping
     from isthmus.cli.compare.verdicts import verdicts_of
-    from isthmus.measure.bench.request import Request
+    from isthmus.measure.bench.invocation import Request
 
     state = state_of(context)
     request = Request(

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from isthmus.cli.stderr import say, say_lines
 from isthmus.errors import WriteError
 from isthmus.measure.run.model import Result, Run
-from isthmus.measure.run.store import check_runs_folder, place_of_runs, save_run
-from isthmus.measure.run.unfinished import RunJournal
+from isthmus.measure.run.store import RunJournal, check_runs_folder, place_of_runs, save_run
 
 
 class Keeping:

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from isthmus.ground.csv_text import csv_text
-from isthmus.ground.json_text import json_text
+from isthmus.ground.json_text import csv_text, json_text
 from isthmus.measure.bench.tests.catalogue import METRIC_MEANING, BenchTest
 from isthmus.show.fitting import PAGE_WIDTH, table_lines
 from isthmus.show.format import RunFormat

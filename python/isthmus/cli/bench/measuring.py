@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from isthmus.cli.bench.keeping import Keeping
+    from isthmus.measure.bench.invocation import Request
     from isthmus.measure.bench.opening import Opened
-    from isthmus.measure.bench.request import Request
     from isthmus.measure.run.model import Run
 
 
@@ -31,10 +31,9 @@ def measure(
     from isthmus.cli.bench.progress import progress
     from isthmus.cli.interrupt import stop_on_interrupt
     from isthmus.cli.stderr import say
-    from isthmus.measure.bench.invocation import carry_out, plan_request
+    from isthmus.measure.bench.invocation import carry_out, plan_request, time_limits
     from isthmus.measure.bench.opening import open_session
     from isthmus.measure.bench.repeats import carry_out_repeatedly
-    from isthmus.measure.bench.time_limits import time_limits
 
     with stop_on_interrupt(say) as should_stop:
         surroundings = open_session(request.device)

@@ -3,7 +3,7 @@
 import re
 
 from isthmus.errors import UsageError
-from isthmus.ground.suggest import shortened
+from isthmus.ground.spelling import shortened
 from isthmus.measure.compare.comparison import DEFAULT_TOLERANCE
 
 _FORM = re.compile(r"(?P<number>[0-9]{1,6}(?:\.[0-9]{1,6})?)\s*(?P<percent>%?)")

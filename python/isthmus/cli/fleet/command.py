@@ -94,8 +94,8 @@ def check(
     from isthmus.cli.bench.arguments import values_of
     from isthmus.cli.compare.tolerance import parse_tolerance
     from isthmus.fleet.check import check_fleet
-    from isthmus.fleet.hosts import read_hosts
     from isthmus.fleet.measured import read_fleet
+    from isthmus.fleet.nodes import read_hosts
     from isthmus.measure.run.folder import files_of
     from isthmus.measure.run.store import runs_folder
 

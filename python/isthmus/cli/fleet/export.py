@@ -41,8 +41,7 @@ def export(
 
     Exit codes: 0 ended, 1 error, 2 usage, or the port is in use, 4 no device.
     """
-    from isthmus.fleet.link_metrics import Collector, Endpoint
-    from isthmus.fleet.link_watch import PERIOD_S, LinkWatch, Reading
+    from isthmus.fleet.link_watch import PERIOD_S, Collector, Endpoint, LinkWatch, Reading
     from isthmus.ground.extras import packages_for
 
     with packages_for("metrics", "pip install 'isthmus[monitor]'"):

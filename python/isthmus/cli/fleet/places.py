@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from isthmus.fleet.asking import OfText
     from isthmus.fleet.collecting import Nodes
+    from isthmus.fleet.nodes import AskedWorkers
     from isthmus.fleet.processes import Processes
-    from isthmus.fleet.workers import AskedWorkers
 
 WorkersOption = Annotated[
     int | None,
@@ -73,7 +73,7 @@ class Place:
     ) -> "Iterator[tuple[AskedWorkers, Mapping[str, str]]]":
         """Find the workers, each on all of its cores, to call a function; with hosts missing."""
         from isthmus.fleet.dask_asking import scheduler_workers
-        from isthmus.fleet.workers import AskedWorkers
+        from isthmus.fleet.nodes import AskedWorkers
 
         if self.scheduler is not None:
             with scheduler_workers(self.scheduler) as asking:
@@ -89,8 +89,8 @@ class Place:
         self, num_threads: int, *, restarted: bool
     ) -> "Iterator[tuple[Processes, Mapping[str, str]]]":
         """Start workers here or on hosts, where they have so many threads; 0: all cores."""
-        from isthmus.fleet.hosts import node_of, read_hosts
-        from isthmus.fleet.introductions import introduced
+        from isthmus.fleet.asking import introduced
+        from isthmus.fleet.nodes import node_of, read_hosts
         from isthmus.fleet.processes import at_host, here, processes
 
         if self.hosts is None:

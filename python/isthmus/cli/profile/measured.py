@@ -50,8 +50,8 @@ def measure_and_keep(
     from isthmus import _native
     from isthmus.decide.profile.measuring import measure_profile
     from isthmus.decide.profile.plan import FULL, MAX_EMULATED_BYTES, QUICK
-    from isthmus.decide.profile.reach import require_reach
     from isthmus.decide.profile.session import Session
+    from isthmus.decide.profile.store import require_reach
     from isthmus.measure.machine.placement import bind_near_device
 
     if choice.emulated_because is not None:

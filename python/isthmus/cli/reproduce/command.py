@@ -11,7 +11,7 @@ from isthmus.cli.options import DeviceOption, PlotsOption
 from isthmus.cli.state import state_of
 from isthmus.cli.stdout import print_data
 from isthmus.errors import UsageError
-from isthmus.ground.suggest import did_you_mean, shortened
+from isthmus.ground.spelling import did_you_mean, shortened
 from isthmus.reproduce.catalogue import BY_NAME, SIMULATED
 from isthmus.show.format import PageFormat
 

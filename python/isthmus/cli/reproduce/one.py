@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from isthmus.cli.reproduce.options import Options
+    from isthmus.measure.bench.invocation import Request
     from isthmus.measure.bench.opening import Opened
-    from isthmus.measure.bench.request import Request
     from isthmus.measure.run.model import Run
     from isthmus.reproduce.catalogue import Experiment
 
@@ -95,8 +95,8 @@ def _read(named: str) -> "Run":
 def _measured(
     experiment: "Experiment", publication: Publication, options: "Options", started_s: float
 ) -> "Run":
-    from isthmus.measure.bench.request import Request
-    from isthmus.measure.bench.selection import select_tests
+    from isthmus.measure.bench.invocation import Request
+    from isthmus.measure.bench.plan import select_tests
 
     def prepare(request: "Request", surroundings: "Opened") -> "Request":
         emulated = surroundings.session.emulated

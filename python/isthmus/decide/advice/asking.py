@@ -9,7 +9,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 
 from isthmus.decide.advice.answer import Advice, advice_on
-from isthmus.decide.advice.machines import machine_profile
+from isthmus.decide.advice.machine import machine_profile
 from isthmus.decide.advice.offload import Computation, OffloadAdvice, offload_advice
 from isthmus.decide.advice.question import (
     Question,
@@ -182,9 +182,8 @@ def profile_here(driver: "_native.Driver", ordinal: int) -> "Profile":
     from isthmus import _native
     from isthmus.decide.profile.measuring import measure_profile
     from isthmus.decide.profile.plan import FULL, MAX_EMULATED_BYTES
-    from isthmus.decide.profile.reach import require_reach
     from isthmus.decide.profile.session import Session
-    from isthmus.decide.profile.store import save_profile
+    from isthmus.decide.profile.store import require_reach, save_profile
 
     identity = _native.profile_identity(driver, ordinal)
     stored = complete_profile(identity)

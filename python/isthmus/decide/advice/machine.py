@@ -1,11 +1,18 @@
-"""A profile's curves, as advice uses them."""
+"""
+A profile's curves, as advice uses them, and the profiles that come with Isthmus, for machines
+that one doesn't have.
+"""
 
+import pathlib
 from collections.abc import Sequence
+from importlib import resources
 
 from isthmus.decide.advice.interval import Curve, Interval
 from isthmus.decide.profile.model import MemoryKind, Path, Profile
-from isthmus.errors import UsageError
+from isthmus.decide.profile.store import load_profile
+from isthmus.errors import Unavailable, UsageError
 from isthmus.ground.life import Life
+from isthmus.ground.spelling import did_you_mean, shortened
 
 
 class MachineCosts:
@@ -123,3 +130,33 @@ class MachineCosts:
         if not able or wanted not in times:
             return None
         return max(1.0, min(times[threads] for threads in able) / times[wanted])
+
+
+_FOLDER = resources.files("isthmus.decide.advice") / "machines"
+_SUFFIX = ".json"
+
+
+def machine_names() -> list[str]:
+    """List the machines that come with Isthmus."""
+    names = (entry.name for entry in _FOLDER.iterdir())
+    return sorted(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
+
+
+def machine_profile(name: str) -> Profile:
+    """Read the profile of a machine that comes with Isthmus, or that at a path."""
+    if name in machine_names():
+        return Profile.model_validate_json((_FOLDER / f"{name}{_SUFFIX}").read_bytes())
+    path = pathlib.Path(name)
+    if not (path.suffix or path.name != name):
+        raise UsageError(
+            f"there is no machine '{shortened(name)}'",
+            hint=f"{did_you_mean(name, machine_names())} They are: {', '.join(machine_names())}; "
+            "or name a file of `isthmus profile -o FILE`",
+        )
+    try:
+        return load_profile(path)
+    except Unavailable as cause:
+        raise UsageError(
+            f"can't read the profile {shortened(name)}: {cause.reason}",
+            hint=f"one that comes with Isthmus: {', '.join(machine_names())}",
+        ) from cause

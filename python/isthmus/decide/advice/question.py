@@ -9,7 +9,7 @@ from typing import TypeVar
 from isthmus.errors import UsageError
 from isthmus.ground.life import Life
 from isthmus.ground.sizes import format_size, parse_size
-from isthmus.ground.suggest import did_you_mean, shortened
+from isthmus.ground.spelling import did_you_mean, shortened
 
 _Choice = TypeVar("_Choice", bound=StrEnum)
 _RESULT_BYTES = 4

@@ -133,8 +133,8 @@ class NativeLifetimes:
 
     def _opened(self) -> "_native.Transfers":
         from isthmus import _native
-        from isthmus.move.arrays.pending_work import PendingWork
         from isthmus.move.arrays.reading import Answers
+        from isthmus.move.arrays.streams import PendingWork
 
         windows = _native.Windows(self._driver, backend="off", bar1_limit_bytes=None)
         return _native.Transfers(windows, _native.ArrayReader(Answers(PendingWork(self._driver))))

@@ -10,7 +10,6 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Protocol
 
 from isthmus.decide.profile.costs import lower_of
-from isthmus.decide.profile.machine_identity import machine_of
 from isthmus.decide.profile.memory import Lifetimes, MemoryFound, measure_memory
 from isthmus.decide.profile.model import (
     Cost,
@@ -23,6 +22,7 @@ from isthmus.decide.profile.model import (
     StagingTime,
     Timing,
     Way,
+    machine_of,
 )
 from isthmus.decide.profile.pauses import measure_pauses
 from isthmus.decide.profile.plan import (

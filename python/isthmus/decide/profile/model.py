@@ -11,6 +11,8 @@ from isthmus.measure.run.record import PositiveInteger, Record
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from isthmus import _native
+
 __all__ = [
     "Cost",
     "CostPoint",
@@ -217,3 +219,17 @@ class Profile(Record):
     def memory_cost(self, memory: MemoryKind) -> MemoryCost | None:
         """Find what a kind of memory costs; None if it wasn't measured."""
         return next((cost for cost in self.memory if cost.memory == memory), None)
+
+
+def machine_of(identity: "_native.ProfileIdentity") -> MachineIdentity:
+    """Describe the machine that the native module sees."""
+    return MachineIdentity(
+        emulated=identity.emulated,
+        gpu_uuid=identity.gpu_uuid,
+        gpu_name=identity.gpu_name,
+        link=identity.link,
+        cuda_version=identity.cuda_version,
+        driver_release=identity.driver_release or None,
+        cpu_model=identity.cpu_model or None,
+        num_cores=identity.num_cores,
+    )

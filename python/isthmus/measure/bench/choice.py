@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from isthmus.errors import DriverError, NoDevice, Unavailable, UsageError
-from isthmus.ground.suggest import shortened
+from isthmus.ground.spelling import shortened
 from isthmus.measure.machine.absence import means_no_gpu
 
 EMULATED = "emulated"

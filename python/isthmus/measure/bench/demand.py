@@ -1,9 +1,81 @@
-"""What a run should measure, as tests see it: sizes, memory, how thoroughly."""
+"""
+What a run should measure, as tests see it: sizes, memory of both sides, how thoroughly, and when
+there are enough samples.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from isthmus.ground.sizes import approximate_size
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoppingRule:
+    """
+    The rule for enough samples.
+
+    Attributes:
+        max_seconds: After this time, stop as soon as there are `min_samples`.
+        relative_iqr: Stop when the interquartile range is this part of the median.
+    """
+
+    min_samples: int
+    max_samples: int
+    max_seconds: float
+    relative_iqr: float
+    verify: bool = True
+
+    def asked(self, num_samples: int | None, *, verify: bool) -> "StoppingRule":
+        """
+        Change the rule to what a user asked for; `num_samples` are taken however long it takes, and
+        None keeps the rule.
+        """
+        if num_samples is None:
+            return replace(self, verify=verify)
+        return replace(self, min_samples=num_samples, max_samples=num_samples, verify=verify)
+
+
+class HostMemory(StrEnum):
+    """How the host's side of a copy was allocated."""
+
+    PINNED = "pinned"
+    PAGEABLE = "pageable"
+    REGISTERED = "registered"
+    WRITE_COMBINED = "write_combined"
+    HUGE_PINNED = "huge_pinned"
+
+
+class DeviceMemory(StrEnum):
+    """How the device's side of a copy was allocated."""
+
+    DEVICE = "device"
+    POOL = "pool"
+
+
+class Contents(StrEnum):
+    """The contents of the buffers."""
+
+    RANDOM = "random"
+    ZEROS = "zeros"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BufferKinds:
+    """
+    The memory of a pair of buffers; neighbours in a plan with equal memory share one pair.
+
+    Attributes:
+        host_offset_bytes: Distance of the host's side from the beginning of a page.
+        device_offset_bytes: Distance of the device's side from the beginning of its allocation.
+    """
+
+    host_memory: HostMemory
+    device_memory: DeviceMemory = DeviceMemory.DEVICE
+    contents: Contents = Contents.RANDOM
+    host_offset_bytes: int = 0
+    device_offset_bytes: int = 0
+
 
 # Larger amounts of managed memory have crashed whole machines, and no driver frees them quickly.
 MAX_MANAGED_BYTES = 512 << 20

@@ -15,8 +15,8 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 
 from isthmus.errors import Error
+from isthmus.measure.bench.invocation import Request
 from isthmus.measure.bench.plan import Point
-from isthmus.measure.bench.request import Request
 from isthmus.measure.bench.runner import Observer
 from isthmus.measure.run.model import Run
 from isthmus.measure.run.result import Result

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING
 from isthmus.errors import DriverError, Error, NoDevice
 from isthmus.measure.bench.choice import Choice, choose_device
 from isthmus.measure.bench.demand import Limits, limits_of
-from isthmus.measure.bench.native.device_under_test import DeviceUnderTest
-from isthmus.measure.bench.native.gpus import DEVICE_UNAVAILABLE, busy
-from isthmus.measure.bench.native.kernels import open_kernels
+from isthmus.measure.bench.native.device_under_test import (
+    DEVICE_UNAVAILABLE,
+    DeviceUnderTest,
+    busy,
+    open_kernels,
+)
 from isthmus.measure.bench.native.session import NativeSession
 from isthmus.measure.bench.tests.catalogue import BufferKinds, Direction, HostMemory
 from isthmus.measure.machine.facts import Setting, read_machine
-from isthmus.measure.machine.host import cpu_model
 from isthmus.measure.machine.link import LOAD_CALL_SECONDS, LinkFacts, read_link
-from isthmus.measure.machine.placement import bind_near_device
+from isthmus.measure.machine.placement import bind_near_device, cpu_model
 from isthmus.measure.run.machine import Machine
 
 if TYPE_CHECKING:

@@ -8,11 +8,10 @@ from typing import Any
 
 from isthmus.measure.bench.derived.catalogue import derived
 from isthmus.measure.bench.fresh_process import ProcessEnded, measure_in_fresh_process
-from isthmus.measure.bench.invocation import Recorder
+from isthmus.measure.bench.invocation import Recorder, Request
 from isthmus.measure.bench.plan import Point
-from isthmus.measure.bench.request import Request
 from isthmus.measure.bench.runner import Observer
-from isthmus.measure.compare.subject import Subject, subject_of
+from isthmus.measure.compare.families import Subject, subject_of
 from isthmus.measure.run.machine import LinkErrors, Machine
 from isthmus.measure.run.model import Run
 from isthmus.measure.run.result import Result, Status

@@ -7,7 +7,7 @@ What the runner needs from a device.
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from isthmus.measure.bench.stopping import StoppingRule
+from isthmus.measure.bench.demand import StoppingRule
 from isthmus.measure.bench.tests.catalogue import BenchTest, BufferKinds, Direction, Variation
 from isthmus.measure.run.machine import LinkErrors, WindowFacts
 

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from math import isfinite
 
 from isthmus.errors import UsageError
-from isthmus.measure.compare.families import Family, any_family_of, is_sampled
+from isthmus.measure.compare.families import Family, Subject, any_family_of, is_sampled, subject_of
 from isthmus.measure.compare.judging import Judgement, Verdict, judge_families, judge_part
 from isthmus.measure.compare.levels import costs_of, levels_of
 from isthmus.measure.compare.machines import identity_of
-from isthmus.measure.compare.subject import Subject, subject_of
 from isthmus.measure.run.model import Run
 from isthmus.measure.run.result import Result, Status
 

@@ -12,9 +12,12 @@ from isthmus.measure.doctor.check_driver import (
     check_no_driver,
     check_optional_symbols,
 )
-from isthmus.measure.doctor.check_gpu import check_clocks, check_identity, check_iommu, check_numa
-from isthmus.measure.doctor.check_health import (
+from isthmus.measure.doctor.check_gpu import (
+    check_clocks,
     check_errors,
+    check_identity,
+    check_iommu,
+    check_numa,
     check_peers,
     check_power,
     check_sharing,
@@ -31,16 +34,18 @@ from isthmus.measure.doctor.check_host import (
     check_virtualization,
 )
 from isthmus.measure.doctor.check_link import check_bar1, check_link
-from isthmus.measure.doctor.check_profile import check_profile
-from isthmus.measure.doctor.check_software import check_nvrtc
-from isthmus.measure.doctor.check_windows import check_gdrapi, check_window_memory, check_windows
+from isthmus.measure.doctor.check_software import (
+    check_gdrapi,
+    check_nvrtc,
+    check_profile,
+    check_window_memory,
+    check_windows,
+)
 from isthmus.measure.doctor.facts import Driver, Gpu, Host, ProfileFacts, WindowFacts
 from isthmus.measure.doctor.read_driver import OpenDriver, describe_driver, open_driver, read_gpu
 from isthmus.measure.doctor.read_health import read_peers, read_xids
 from isthmus.measure.doctor.read_host import read_hardware, read_host
-from isthmus.measure.doctor.read_nvrtc import read_nvrtc
-from isthmus.measure.doctor.read_profile import read_profile
-from isthmus.measure.doctor.read_windows import read_windows
+from isthmus.measure.doctor.read_software import read_nvrtc, read_profile, read_windows
 from isthmus.measure.doctor.sources import Sources
 
 _EMULATED = "emulated"

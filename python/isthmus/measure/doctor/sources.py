@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from isthmus.ground.nvrtc import find_nvrtc
+from isthmus.ground.extras import find_nvrtc
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,9 +18,8 @@ from pydantic import (
 )
 
 from isthmus.errors import UsageError
-from isthmus.files.regular import read_regular
-from isthmus.files.toml_text import MAX_TOML_BYTES, toml_document
-from isthmus.ground.suggest import one_line
+from isthmus.files.regular import MAX_TOML_BYTES, read_regular, toml_document
+from isthmus.ground.spelling import one_line
 from isthmus.measure.run.machine import Link, Machine
 from isthmus.measure.run.record import Record, first_fault
 

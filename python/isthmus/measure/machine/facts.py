@@ -1,18 +1,36 @@
 """Combines the facts about one machine."""
 
+import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from typing import TYPE_CHECKING
 
 from isthmus.ground.spelling import cuda_version
-from isthmus.measure.machine.host import read_host
 from isthmus.measure.machine.link import LinkFacts
-from isthmus.measure.machine.placement import Placement
-from isthmus.measure.machine.software import read_software
-from isthmus.measure.run.machine import Device, Driver, Machine
+from isthmus.measure.machine.placement import Placement, read_host
+from isthmus.measure.run.machine import Device, Driver, Machine, Software
 
 if TYPE_CHECKING:
     from isthmus import _native
+
+_LIBRARIES = ("isthmus", "nvidia-ml-py", "cuda-pathfinder", "pydantic", "typer", "rich")
+
+
+def read_software(nvrtc_version: str | None) -> Software:
+    """Collect versions."""
+    return Software(
+        python=platform.python_version(),
+        nvrtc=nvrtc_version or None,
+        libraries={name: version for name in _LIBRARIES if (version := _version(name)) is not None},
+    )
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from isthmus.errors import UsageError, WriteError
 from isthmus.files.regular import read_regular
 from isthmus.files.whole import whole_file
-from isthmus.ground.suggest import one_line
+from isthmus.ground.spelling import one_line
 from isthmus.measure.query.tables import (
     Key,
     joined,
@@ -25,8 +25,7 @@ from isthmus.measure.query.tables import (
     table_of,
     views_of,
 )
-from isthmus.measure.run.folder import FileKind, NodeFile, Unreadable, read_runs
-from isthmus.measure.run.garbage import rare_collection
+from isthmus.measure.run.folder import FileKind, NodeFile, Unreadable, rare_collection, read_runs
 
 if TYPE_CHECKING:
     import pyarrow as pa

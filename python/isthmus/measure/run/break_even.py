@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from isthmus.ground.life import Life
-from isthmus.measure.run.derived_result import Spread, derived_result, no_derived_result
-from isthmus.measure.run.result import Result, Status
+from isthmus.measure.run.result import Result, Spread, Status, derived_result, no_derived_result
 
 MEMORY, LIFE = "memory", "life"
 _LIVES, _PAGEABLE, _PINNED = "host_memory_life", "pageable", "pinned"

@@ -1,7 +1,12 @@
-"""A folder of runs, of one machine or of many: which files it has, and of which node each is."""
+"""
+A folder of runs, of one machine or of many: which files it has, of which node each is, and how
+many are read without searching for garbage after each.
+"""
 
+import gc
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -103,3 +108,21 @@ def _node(path: Path, folder: Path, kind: FileKind) -> str | None:
         return inside.parent.as_posix()
     stem = path.name.removesuffix(kind.value).removesuffix(".")
     return None if not stem or STEM.fullmatch(stem) else stem
+
+
+_NEW_OBJECTS = 100_000
+"""A run with 650 results is some thousand objects."""
+
+
+@contextmanager
+def rare_collection() -> Iterator[None]:
+    """
+    Search for garbage less often, in the whole process, until the block ends: a run has no cycles,
+    and with Python's usual threshold reading 1,000 runs takes 1.7 times as long.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(max(_NEW_OBJECTS, before[0]), *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime
 
-from isthmus.ground.suggest import writable
+from isthmus.ground.spelling import writable
 from isthmus.measure.run.machine import Machine
 from isthmus.measure.run.record import Name, PositiveInteger, Record
 from isthmus.measure.run.result import Result, Status

@@ -9,12 +9,11 @@ from pydantic_core import from_json
 
 from isthmus.errors import UsageError
 from isthmus.files.regular import read_regular, refuse_shortage
-from isthmus.ground.suggest import shortened
+from isthmus.ground.spelling import shortened
 from isthmus.measure.run.break_even import with_both_lives
 from isthmus.measure.run.model import Run
 from isthmus.measure.run.record import first_fault
-from isthmus.measure.run.store import FINISHED, UNFINISHED, runs_folder
-from isthmus.measure.run.unfinished import unfinished_run
+from isthmus.measure.run.store import FINISHED, UNFINISHED, runs_folder, unfinished_run
 
 SCHEMA_VERSION = 1
 LAST = "last"

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from isthmus.ground.suggest import shortened
+from isthmus.ground.spelling import shortened
 
 # Python's integers have no limit, and one of a thousand digits would fail later.
 _MOST = (1 << 63) - 1

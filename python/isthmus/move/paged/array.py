@@ -10,10 +10,8 @@ from isthmus.errors import CODES_THAT_END_A_CONTEXT, DriverError, UsageError
 from isthmus.move.arrays.ordinals import ordinal_of
 from isthmus.move.paged.at_exit import close_at_exit
 from isthmus.move.paged.built_in import BuiltIn
-from isthmus.move.paged.given import Ranges, byte_ranges_of
-from isthmus.move.paged.kernels import kernels_of
-from isthmus.move.paged.native_numbers import handle_of
-from isthmus.move.paged.operands import Operands
+from isthmus.move.paged.header import kernels_of
+from isthmus.move.paged.operands import Operands, Ranges, byte_ranges_of, handle_of
 from isthmus.move.paged.source import budget_of, source_of, unit_bytes_of
 from isthmus.move.windows.opening import default_windows
 

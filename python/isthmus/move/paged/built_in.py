@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from isthmus.errors import UsageError
 from isthmus.move.arrays.device_array import DeviceArray
-from isthmus.move.paged.given import index_of
-from isthmus.move.paged.native_numbers import reduction_of
+from isthmus.move.paged.operands import index_of, reduction_of
 from isthmus.move.transfer.copying import copy
 
 if TYPE_CHECKING:

@@ -1,12 +1,15 @@
-"""Indices and values that are given to a paged array's operations."""
+"""Indices, values and numbers that are given to a paged array's operations."""
 
+import operator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from isthmus import _native
 from isthmus.errors import UsageError
 from isthmus.move.arrays.device_array import DeviceArray
 from isthmus.move.arrays.layout import is_c_contiguous
+from isthmus.move.arrays.streams import stream_handle
 from isthmus.move.transfer.copying import copy
 from isthmus.move.transfer.packing import numpy_module
 
@@ -15,6 +18,64 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isthmus.move.windows.opening import Windows
+
+_KINDS = {"float32": 0, "float64": 1, "int32": 2, "int64": 3}
+_REDUCTIONS = {"sum": 0, "min": 1, "max": 2}
+
+
+def reduction_of(dtype: str, operation: object) -> tuple[int, int]:
+    """Give the numbers of a type and a reduction."""
+    if dtype not in _KINDS:
+        raise UsageError(f"items of {dtype} can't be reduced: {', '.join(_KINDS)} can")
+    if not isinstance(operation, str) or operation not in _REDUCTIONS:
+        raise UsageError(f"no reduction {operation!r}: there are sum, min and max")
+    return _KINDS[dtype], _REDUCTIONS[operation]
+
+
+def handle_of(stream: object) -> int:
+    """Give a stream's handle; None is the legacy default stream."""
+    return 0 if stream is None else stream_handle(stream)
+
+
+Ranges = Iterable[tuple[SupportsIndex, SupportsIndex]]
+
+
+def byte_ranges_of(ranges: Ranges | None, num_items: int, item_bytes: int) -> list[tuple[int, int]]:
+    """Turn ranges of items into ranges of bytes; None is all items."""
+    if ranges is None:
+        return [(0, num_items * item_bytes)]
+    if not isinstance(ranges, Iterable):
+        raise UsageError(
+            f"ranges are pairs (first, end) of indices, such as [(0, 100)], not {ranges!r}"
+        )
+    found = []
+    for pair in ranges:
+        try:
+            first, end = map(operator.index, pair)
+        except (TypeError, ValueError):
+            raise UsageError(f"a range is a pair (first, end) of indices, not {pair!r}") from None
+        if not 0 <= first <= end <= num_items:
+            raise UsageError(
+                f"range ({first}, {end}) isn't of items: the array has {num_items}, from 0"
+            )
+        found.append((first * item_bytes, end * item_bytes))
+    return found
+
+
+def index_of(what: str, value: object) -> int:
+    """Give a number of items."""
+    return _whole(what, value, "a number of items", bits=63)
+
+
+def _whole(what: str, value: object, kind: str, *, bits: int) -> int:
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise UsageError(f"{what} is {kind}, not {value!r}") from None
+    if not 0 <= number < 1 << bits:
+        raise UsageError(f"{what} is {kind} from 0, not {number}")
+    return number
+
 
 _INDEX_TYPES = {"int32", "int64", "uint64"}
 # By NumPy's kinds: what a kind of a lower rank can't have.

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from isthmus.errors import UsageError
-from isthmus.ground.suggest import shortened
+from isthmus.ground.spelling import shortened
 from isthmus.move.safetensors.mistaken import LONGEST_SIGN, refuse_other_formats
 from isthmus.move.safetensors.types import ITEM_BITS
 

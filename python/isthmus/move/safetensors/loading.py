@@ -1,25 +1,70 @@
-"""Loads safetensors files: `load_safetensors`, `safetensors_metadata`."""
+"""Loads a model's safetensors files: `load_safetensors`, `safetensors_metadata`."""
 
 import dataclasses
+import json
+import os
+import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from isthmus.errors import UsageError
-from isthmus.files.regular import AnyPath, open_regular, path_of
-from isthmus.ground.suggest import one_line, shortened
+from isthmus.files.regular import AnyPath, open_regular, path_of, read_regular
+from isthmus.ground.spelling import one_line, shortened
 from isthmus.move.arrays.ordinals import ordinal_of
 from isthmus.move.arrays.streams import stream_handle
-from isthmus.move.safetensors.blocks import fill
 from isthmus.move.safetensors.frameworks import framework_of
 from isthmus.move.safetensors.header import Header, read_header
-from isthmus.move.safetensors.layout import lay_out
-from isthmus.move.safetensors.shards import files_of
+from isthmus.move.safetensors.layout import fill, lay_out
+from isthmus.move.safetensors.mistaken import refuse_other_formats
 from isthmus.move.transfer.copying import default_transfers
 
 if TYPE_CHECKING:
     from isthmus.move.arrays.accepted import DeviceLike, StreamLike
+
+# As for a file's header.
+_MAX_INDEX_BYTES = 100_000_000
+
+
+def files_of(path: AnyPath | Iterable[AnyPath]) -> tuple[list[Path], Mapping[str, Path]]:
+    """
+    Find a model's files, each once, and the file of each tensor that an index (its name ends in
+    ".json") names.
+    """
+    if isinstance(path, (str, bytes, os.PathLike)):
+        one = path_of(path)
+        return _of_index(one) if one.suffix == ".json" else ([one], {})
+    if not isinstance(path, Iterable):
+        raise UsageError(f"a path, or a list of paths, was expected, not {path!r}")
+    files = [path_of(part) for part in path]
+    if not files:
+        raise UsageError("an empty list of files was given")
+    return list(dict.fromkeys(files)), {}
+
+
+def _of_index(index: Path) -> tuple[list[Path], Mapping[str, Path]]:
+    try:
+        text = read_regular(index, max_bytes=_MAX_INDEX_BYTES)
+        found = json.loads(text.decode("utf-8"))
+    except OSError as error:
+        raise UsageError(f"{index}: this index can't be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        if not text.lstrip().startswith(b"{"):
+            refuse_other_formats(text, str(index), "an index of shards")
+        raise UsageError(f"{index}: this index can't be read: {error}") from None
+    places = found.get("weight_map") if isinstance(found, dict) else None
+    if not isinstance(places, dict) or not places:
+        raise UsageError(f"{index}: this index has no 'weight_map' with tensors and their files")
+    for tensor, name in places.items():
+        # An index may come from anywhere, so it may only name files beside it.
+        if not isinstance(name, str) or Path(name).name != name or name in {"", ".."}:
+            raise UsageError(
+                f"{index}: tensor '{shortened(tensor)}': {reprlib.repr(name)} isn't a file beside "
+                "the index"
+            )
+    where = {tensor: index.parent / name for tensor, name in places.items()}
+    return sorted(set(where.values())), where
 
 
 class _Shard(NamedTuple):

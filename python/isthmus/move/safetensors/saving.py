@@ -6,7 +6,7 @@ from pathlib import Path
 
 from isthmus import _native
 from isthmus.errors import DriverError, UsageError
-from isthmus.files.failure import writing
+from isthmus.files.folder import writing
 from isthmus.files.regular import AnyPath, path_of
 from isthmus.files.whole import WholeFile, whole_file
 from isthmus.ground.ranges import part

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from isthmus.errors import Error, UsageError
 from isthmus.files.regular import AnyPath, open_regular, path_of
-from isthmus.ground.suggest import shortened
+from isthmus.ground.spelling import shortened
 from isthmus.move.arrays.streams import stream_handle
-from isthmus.move.safetensors.blocks import fill
 from isthmus.move.safetensors.frameworks import Block
-from isthmus.move.safetensors.layout import Stretch
+from isthmus.move.safetensors.layout import Stretch, fill
 from isthmus.move.safetensors.mistaken import LONGEST_SIGN, refuse_other_formats
 from isthmus.move.torch.bounds import require_bounded
 from isthmus.move.torch.library import device_of, torch_module

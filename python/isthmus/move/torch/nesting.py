@@ -1,8 +1,9 @@
-"""Changes the tensors in a nested structure, and keeps the rest of it."""
+"""Changes the tensors in a nested structure, and finds those of an object that moves itself."""
 
 import copy
 import dataclasses
 import enum
+import functools
 import operator
 from collections import ChainMap, OrderedDict, UserDict, UserList, defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from isthmus.errors import UsageError
 from isthmus.move.arrays.loaded import loaded_type
+from isthmus.move.torch.library import torch_module
 
 Path = Callable[[], str]
 Change = Callable[[Any, Path], Any]
@@ -201,3 +203,39 @@ def _attributes(value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
     state = object.__getstate__(value)
     for part in state if isinstance(state, tuple) else (state,):
         yield from list((part or {}).items())
+
+
+_PARTS = {
+    "torch.sparse_coo": ("_indices", "_values"),
+    "torch.sparse_csr": ("crow_indices", "col_indices", "values"),
+    "torch.sparse_bsr": ("crow_indices", "col_indices", "values"),
+    "torch.sparse_csc": ("ccol_indices", "row_indices", "values"),
+    "torch.sparse_bsc": ("ccol_indices", "row_indices", "values"),
+}
+
+
+def recording(made: list[Any], device: Any) -> Any:  # noqa: ANN401 - of PyTorch
+    """
+    In a `with` statement, add to a list what this thread makes on a device; of a sparse tensor,
+    what it consists of. The allocator must be told which other stream uses them, and not every
+    object can do that for its own.
+    """
+    return _recorder(torch_module())(made, device)
+
+
+@functools.cache
+def _recorder(torch: Any) -> Any:  # noqa: ANN401 - a type
+    class Recorder(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc] # noqa: SLF001
+        def __init__(self, made: list[Any], device: Any) -> None:  # noqa: ANN401
+            super().__init__()
+            self._made, self._device = made, device
+
+        def __torch_dispatch__(self, operation: Any, _: Any, arguments: Any, options: Any) -> Any:  # noqa: ANN401
+            result = operation(*arguments, **(options or {}))
+            for each in result if isinstance(result, tuple | list) else (result,):
+                if isinstance(each, torch.Tensor) and each.device == self._device:
+                    parts = _PARTS.get(str(each.layout))
+                    self._made += [getattr(each, name)() for name in parts] if parts else [each]
+            return result
+
+    return Recorder

@@ -12,8 +12,7 @@ from isthmus.move.torch.ahead import END, Ahead, Failure, NothingYet
 from isthmus.move.torch.freeing import UsedTensors, export
 from isthmus.move.torch.library import torch_module
 from isthmus.move.torch.moving import Twin, is_plain, sent, twin_of
-from isthmus.move.torch.nesting import Path, changed, has_method
-from isthmus.move.torch.recording import recording
+from isthmus.move.torch.nesting import Path, changed, has_method, recording
 from isthmus.move.transfer.copying import default_transfers
 from isthmus.move.transfer.future import CopyFuture
 

@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING, overload
 
 from isthmus import _native
 from isthmus.ground.forks import lock_of_process
-from isthmus.move.transfer.casting import NO_CASTING, Casting, require_casting
 from isthmus.move.transfer.future import CopyFuture
-from isthmus.move.transfer.plan import CopyPlan, ManyPlan
-from isthmus.move.transfer.statistics import CopyStats
+from isthmus.move.transfer.pairs import NO_CASTING, Casting, require_casting
+from isthmus.move.transfer.plan import CopyPlan, CopyStats, ManyPlan
 from isthmus.move.transfer.transfers import CopyArrays, Rest, SourceOrder, Transfers
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from isthmus.errors import Unavailable
 from isthmus.move.arrays.array import Array, Place
 from isthmus.move.arrays.layout import c_strides, extent_bytes, lowest_offset
-from isthmus.move.transfer.casting import in_own_order, is_conversion
+from isthmus.move.transfer.pairs import in_own_order, is_conversion
 
 if TYPE_CHECKING:
     import numpy as np

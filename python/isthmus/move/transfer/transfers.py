@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING, Literal, overload
 
 from isthmus import _native
 from isthmus.errors import Error, UsageError
-from isthmus.ground.nvrtc import find_nvrtc
+from isthmus.ground.extras import find_nvrtc
 from isthmus.ground.spelling import cuda_major
 from isthmus.move.arrays.array import Array
-from isthmus.move.arrays.versions import noting_write
+from isthmus.move.arrays.reading import noting_write
 from isthmus.move.transfer.batch import UnlikePairs, explain_batch, work_of
-from isthmus.move.transfer.casting import NO_CASTING, Casting, require_casting
 from isthmus.move.transfer.future import CopyFuture
-from isthmus.move.transfer.pairs import PlainCopy
-from isthmus.move.transfer.plan import CopyPlan, ManyPlan, plan_of
-from isthmus.move.transfer.statistics import CopyStats, stats_of
+from isthmus.move.transfer.pairs import NO_CASTING, Casting, PlainCopy, require_casting
+from isthmus.move.transfer.plan import CopyPlan, CopyStats, ManyPlan, plan_of, stats_of
 from isthmus.move.transfer.work import Work
 from isthmus.move.windows.opening import Windows, default_windows
 

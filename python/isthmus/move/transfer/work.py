@@ -6,13 +6,15 @@ from dataclasses import dataclass, replace
 from isthmus import _native
 from isthmus.errors import DriverError, UsageError
 from isthmus.move.arrays.array import Array, Place
-from isthmus.move.transfer.casting import in_own_order, is_conversion, is_foreign
 from isthmus.move.transfer.packing import buffer_like, copy_items, range_of, unpacking
 from isthmus.move.transfer.pairs import (
     PlainCopy,
     StridedCopy,
     fills_its_memory,
+    in_own_order,
     is_contiguous,
+    is_conversion,
+    is_foreign,
     plain_copy,
     require_possible,
     strided_copy,

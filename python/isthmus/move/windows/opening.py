@@ -7,8 +7,8 @@ from isthmus import _native
 from isthmus.errors import IsthmusWarning, UsageError
 from isthmus.ground.forks import lock_of_process
 from isthmus.move.arrays.ordinals import ordinal_of
-from isthmus.move.arrays.pending_work import PendingWork
 from isthmus.move.arrays.reading import Answers
+from isthmus.move.arrays.streams import PendingWork
 from isthmus.move.windows.recognition import device_bytes_of
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from decimal import Decimal
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from isthmus.ground.csv_text import csv_text
-from isthmus.ground.json_text import json_text
+from isthmus.ground.json_text import csv_text, json_text
 from isthmus.show.fitting import PAGE_WIDTH, table_lines
 from isthmus.show.format import Format
 from isthmus.show.page import Table

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 
 from isthmus.ground.sizes import format_size
-from isthmus.ground.spelling import counted
-from isthmus.ground.suggest import one_line
+from isthmus.ground.spelling import counted, one_line
 from isthmus.measure.compare.comparison import Change, Comparison
+from isthmus.measure.compare.families import Subject
 from isthmus.measure.compare.judging import FALSE_ALARMS, POWER, Judgement, Verdict
 from isthmus.measure.compare.machines import differences
-from isthmus.measure.compare.subject import Subject
 from isthmus.measure.run.model import Run
 from isthmus.show.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped_lines
 from isthmus.show.page import Table

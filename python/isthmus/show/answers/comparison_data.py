@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any, Literal
 
-from isthmus.ground.csv_text import csv_of_records
-from isthmus.ground.json_text import json_text
+from isthmus.ground.json_text import csv_of_records, json_text
 from isthmus.ground.spelling import counted
 from isthmus.measure.compare.comparison import Change, Comparison
 from isthmus.measure.compare.judging import FALSE_ALARMS, POWER, Judgement, Verdict

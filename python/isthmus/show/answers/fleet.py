@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from isthmus.fleet.health import Health, Patient, Verdict
 from isthmus.fleet.places import NOUNS
 from isthmus.fleet.standing import FEWEST
-from isthmus.ground.spelling import counted, listed
-from isthmus.ground.suggest import one_line
+from isthmus.ground.spelling import counted, listed, one_line
 from isthmus.show.fitting import PAGE_WIDTH, blocks_text, wrapped, wrapped_lines
 
 _MOST_NAMED = 4

@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from isthmus.fleet.health import Health, Patient, Verdict
 from isthmus.fleet.standing import Standing
 from isthmus.ground.json_text import json_text
-from isthmus.ground.suggest import one_line
+from isthmus.ground.spelling import one_line
 
 _VERSION = 1
 

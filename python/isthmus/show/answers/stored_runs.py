@@ -4,8 +4,7 @@ import json
 import shlex
 from collections.abc import Sequence
 
-from isthmus.ground.csv_text import csv_of_records
-from isthmus.ground.json_text import json_text
+from isthmus.ground.json_text import csv_of_records, json_text
 from isthmus.measure.run.stored import StoredRun
 from isthmus.show.fitting import PAGE_WIDTH, table_lines
 from isthmus.show.format import Format

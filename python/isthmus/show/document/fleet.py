@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from isthmus.fleet.health import Health, Patient
-from isthmus.ground.spelling import counted
-from isthmus.ground.suggest import one_line
+from isthmus.ground.spelling import counted, one_line
 from isthmus.ground.version import __version__
 from isthmus.show.answers.fleet import (
     NEEDED,

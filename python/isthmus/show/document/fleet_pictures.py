@@ -5,7 +5,7 @@ from math import log
 from typing import Any
 
 from isthmus.fleet.health import Patient
-from isthmus.ground.suggest import one_line
+from isthmus.ground.spelling import one_line
 from isthmus.measure.compare.families import Family
 from isthmus.show.document.figures import figure
 from isthmus.show.document.palette import variable

@@ -1,6 +1,6 @@
 """A run as CSV: a header, then one row for each result, empty where there is nothing."""
 
-from isthmus.ground.csv_text import csv_of_records
+from isthmus.ground.json_text import csv_of_records
 from isthmus.measure.run.model import Result, Run
 
 # Nested fields are flattened; raw samples are in the JSON only.

@@ -7,7 +7,7 @@ Headings, columns and separators are GDRCopy's, so programs that read its output
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from isthmus.errors import UsageError
-from isthmus.ground.suggest import one_line
+from isthmus.ground.spelling import one_line
 from isthmus.measure.run.model import Result, Run, Status
 from isthmus.show.heading import emulated_warning
 

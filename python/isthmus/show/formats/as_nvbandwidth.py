@@ -9,7 +9,7 @@ import re
 from itertools import groupby
 from typing import Any
 
-from isthmus.ground.suggest import one_line
+from isthmus.ground.spelling import one_line
 from isthmus.measure.run.model import Result, Run, Status
 from isthmus.show.formats.nvbandwidth_matrix import Matrix, matrix_of
 from isthmus.show.formats.nvbandwidth_tests import LATENCIES, NVBANDWIDTH_TESTS, description

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from rich.text import Text
 
-from isthmus.ground.suggest import one_line
+from isthmus.ground.spelling import one_line
 from isthmus.measure.run.model import Run
 from isthmus.show.fitting import table_lines, wrapped
 from isthmus.show.formats.as_text import head_of, page_as

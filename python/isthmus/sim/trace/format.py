@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from isthmus.errors import UsageError
 from isthmus.ground.extras import packages_for
-from isthmus.ground.suggest import shortened
+from isthmus.ground.spelling import shortened
 from isthmus.sim.trace.seal import UNSEALED
 
 if TYPE_CHECKING:

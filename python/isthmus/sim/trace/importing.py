@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from isthmus.errors import UsageError
 from isthmus.ground.sizes import approximate_size
-from isthmus.ground.suggest import one_line
+from isthmus.ground.spelling import one_line
 from isthmus.sim.trace.format import (
     BlockArrays,
     arrays_of_warps,

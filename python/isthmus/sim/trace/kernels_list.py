@@ -9,7 +9,7 @@ from pathlib import Path
 from isthmus.errors import UsageError
 from isthmus.files.regular import read_regular
 from isthmus.ground.sizes import approximate_size
-from isthmus.ground.suggest import shortened
+from isthmus.ground.spelling import shortened
 
 _COPY = re.compile(
     r"Memcpy(?P<way>HtoD|DtoH),0[xX](?P<address>[0-9a-fA-F]{1,16}),(?P<size>[0-9]{1,19})"

@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING
 
 from isthmus.ground.sizes import approximate_size
-from isthmus.ground.spelling import counted
-from isthmus.ground.suggest import one_line
+from isthmus.ground.spelling import counted, one_line
 from isthmus.show.fitting import PAGE_WIDTH, wrapped
 
 if TYPE_CHECKING:

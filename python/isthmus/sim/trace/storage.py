@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import ValidationError
 
 from isthmus.errors import UsageError, WriteError
-from isthmus.files.failure import writing
+from isthmus.files.folder import writing
 from isthmus.files.regular import open_regular
 from isthmus.files.whole import WholeFile
-from isthmus.ground.suggest import one_line
+from isthmus.ground.spelling import one_line
 from isthmus.measure.run.record import first_fault
 from isthmus.sim.trace.format import BlockArrays, batch_of, buffers_of, program_of, require_arrow
 from isthmus.sim.trace.program import native_program

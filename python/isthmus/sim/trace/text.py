@@ -9,7 +9,7 @@ from pathlib import Path
 
 from isthmus.errors import Unavailable, UsageError
 from isthmus.files.regular import open_regular
-from isthmus.ground.suggest import one_line
+from isthmus.ground.spelling import one_line
 from isthmus.sim.trace.unpacking import PIECE_BYTES, Corrupt, unpacked_gz, unpacked_xz
 
 # `gzip` reports a wrong header as an error of the system.

@@ -8,8 +8,7 @@ import pytest
 
 from isthmus.decide.advice.answer import Advice, advice_on, classic_answers
 from isthmus.decide.advice.break_evens import Range
-from isthmus.decide.advice.machine import MachineCosts
-from isthmus.decide.advice.machines import machine_names, machine_profile
+from isthmus.decide.advice.machine import MachineCosts, machine_names, machine_profile
 from isthmus.decide.advice.question import Buffer, Direction, Question
 from isthmus.decide.advice.ways import Name, Way, ways_of
 from isthmus.decide.profile.model import MemoryKind, Profile

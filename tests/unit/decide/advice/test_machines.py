@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from fakes.advice import machine_profile as made_up
-from isthmus.decide.advice.machines import machine_names, machine_profile
+from isthmus.decide.advice.machine import machine_names, machine_profile
 from isthmus.decide.profile.store import profile_text, save_profile
 from isthmus.errors import UsageError
 

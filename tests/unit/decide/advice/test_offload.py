@@ -4,8 +4,8 @@ import pytest
 
 from fakes.advice import COPIES, KIB, MIB, line, machine_profile
 from isthmus.decide.advice.answer import advice_on
-from isthmus.decide.advice.machines import machine_names
-from isthmus.decide.advice.machines import machine_profile as shipped
+from isthmus.decide.advice.machine import machine_names
+from isthmus.decide.advice.machine import machine_profile as shipped
 from isthmus.decide.advice.offload import (
     Computation,
     OffloadAdvice,

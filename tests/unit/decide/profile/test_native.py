@@ -11,10 +11,9 @@ import pytest
 from fakes.profiles import identity, profile
 from isthmus import _native
 from isthmus.decide.profile.costs import seconds_at
-from isthmus.decide.profile.machine_identity import machine_of
 from isthmus.decide.profile.measuring import measure_profile
 from isthmus.decide.profile.model import Path as ModelPath
-from isthmus.decide.profile.model import Profile, StagingThreads
+from isthmus.decide.profile.model import Profile, StagingThreads, machine_of
 from isthmus.decide.profile.plan import MARGINS, Effort
 from isthmus.decide.profile.session import Session
 from isthmus.decide.profile.store import profile_text, save_profile, stored_profile

@@ -4,7 +4,7 @@ from fakes.profiles import MIB, FakeCopies, identity
 from isthmus.decide.profile.measuring import Measuring, measure_profile
 from isthmus.decide.profile.model import CostPoint, Profile
 from isthmus.decide.profile.plan import FULL, QUICK, Effort, all_ways
-from isthmus.decide.profile.reach import require_reach
+from isthmus.decide.profile.store import require_reach
 from isthmus.errors import Unavailable
 
 

@@ -3,12 +3,11 @@
 import pytest
 
 from isthmus.measure.bench.demand import MAX_MANAGED_BYTES, Demand, Limits
-from isthmus.measure.bench.tests.alloc import ALLOC_TESTS, LIVE, PAGES
+from isthmus.measure.bench.tests.alloc import ALLOC_TESTS, LIFE_TESTS, LIVE, PAGES
 from isthmus.measure.bench.tests.bench_test import BenchTest, Suite
 from isthmus.measure.bench.tests.catalogue import BY_NAME
 from isthmus.measure.bench.tests.host import HOST_TESTS
-from isthmus.measure.bench.tests.memory_life import LIFE_TESTS
-from isthmus.measure.bench.tests.pinned_vs_pageable import PINNED_VS_PAGEABLE_TESTS
+from isthmus.measure.bench.tests.memory_kinds import PINNED_VS_PAGEABLE_TESTS
 
 _MIB = 1 << 20
 _LIMITS = Limits(device_bytes=64 << 30, host_bytes=64 << 30, num_cores=8)

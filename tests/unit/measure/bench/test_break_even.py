@@ -5,10 +5,9 @@ from collections.abc import Mapping
 import pytest
 
 from isthmus.ground.life import Life
-from isthmus.measure.bench.derived.allocation_fit import allocation_fits
+from isthmus.measure.bench.derived.fit import allocation_fits
 from isthmus.measure.run.break_even import break_evens, pinned_gains, with_both_lives
-from isthmus.measure.run.derived_result import NOT_MEASURED
-from isthmus.measure.run.result import Result, Status
+from isthmus.measure.run.result import NOT_MEASURED, Result, Status
 
 _KIB, _MIB = 1 << 10, 1 << 20
 

@@ -1,12 +1,11 @@
 import pytest
 
-from isthmus.measure.bench.budget import Budget
 from isthmus.measure.bench.demand import Demand, Limits
+from isthmus.measure.bench.invocation import QUICK
 from isthmus.measure.bench.metrics import Metric
-from isthmus.measure.bench.plan import Point, plan_points
-from isthmus.measure.bench.selection import select_tests
+from isthmus.measure.bench.plan import Point, plan_points, select_tests
+from isthmus.measure.bench.runner import Budget
 from isthmus.measure.bench.tests.catalogue import BY_NAME, Suite
-from isthmus.measure.bench.time_limits import QUICK
 
 TEST = BY_NAME["host_to_device_memcpy_ce"]
 POINTS = [Point(TEST, 4), Point(TEST, 1 << 20), Point(TEST, 1 << 30)]

@@ -7,11 +7,9 @@ import pytest
 from fakes.latency import ROOMY
 from fakes.session import FakeMeasurement, FakeSamples
 from isthmus.errors import ImpossibleTime
-from isthmus.measure.bench.clock_checks import check_latencies
-from isthmus.measure.bench.demand import Demand
+from isthmus.measure.bench.demand import Demand, StoppingRule
 from isthmus.measure.bench.native.session import NativeSession, loop_named
-from isthmus.measure.bench.native.wall_time import within_wall_time
-from isthmus.measure.bench.stopping import StoppingRule
+from isthmus.measure.bench.native.wall_time import check_latencies, within_wall_time
 from isthmus.measure.bench.tests.bench_test import BenchTest, Variation
 from isthmus.measure.bench.tests.catalogue import BY_NAME
 from isthmus.measure.bench.tests.experiments import EXPERIMENT_TESTS

@@ -1,5 +1,5 @@
 from fakes.session import FakeMeasurement, FakeSamples, FakeSession, Watcher
-from isthmus.measure.bench.derived.crossover import crossovers
+from isthmus.measure.bench.derived.catalogue import crossovers
 from isthmus.measure.bench.plan import Point
 from isthmus.measure.bench.runner import RunSettings, run_points
 from isthmus.measure.bench.tests.catalogue import BY_NAME, PLAIN, Variation, WindowTest

@@ -8,7 +8,7 @@ import pytest
 from fakes import measuring
 from fakes.session import Watcher
 from isthmus.measure.bench.fresh_process import ProcessEnded, measure_in_fresh_process
-from isthmus.measure.bench.request import Request
+from isthmus.measure.bench.invocation import Request
 from isthmus.measure.bench.tests.catalogue import TESTS
 
 REQUEST = Request(tests=TESTS[:2], repeat=3)

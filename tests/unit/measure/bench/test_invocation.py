@@ -9,13 +9,18 @@ from fakes.session import FakeMeasurement, FakeSession, Watcher, usual
 from isthmus.errors import UsageError
 from isthmus.measure.bench import invocation
 from isthmus.measure.bench.demand import Limits
-from isthmus.measure.bench.invocation import carry_out, plan_request
+from isthmus.measure.bench.invocation import (
+    EMULATED,
+    REAL,
+    Request,
+    carry_out,
+    plan_request,
+    time_limits,
+)
 from isthmus.measure.bench.plan import Point
-from isthmus.measure.bench.request import Request
 from isthmus.measure.bench.runner import Observer, Outcome, RunSettings, run_points
 from isthmus.measure.bench.session import Session
 from isthmus.measure.bench.tests.catalogue import TESTS, BenchTest
-from isthmus.measure.bench.time_limits import EMULATED, REAL, time_limits
 from isthmus.measure.run.machine import LinkErrors, Machine, WindowFacts
 from isthmus.measure.run.model import Result, Run
 

@@ -2,11 +2,9 @@
 
 from isthmus.measure.bench.demand import Demand, Limits
 from isthmus.measure.bench.plan import plan_points
-from isthmus.measure.bench.tests.all_gpus import AllGpusTest
 from isthmus.measure.bench.tests.catalogue import BY_NAME, Variation
-from isthmus.measure.bench.tests.multi import MULTI_TESTS
+from isthmus.measure.bench.tests.multi import MULTI_TESTS, AllGpusTest, OneGpuTest, PeerTest
 from isthmus.measure.bench.tests.numa import NUMA_TESTS, USUAL_BYTES
-from isthmus.measure.bench.tests.peers import OneGpuTest, PeerTest
 
 GIB = 1 << 30
 MIB = 1 << 20

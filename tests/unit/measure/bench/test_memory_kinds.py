@@ -3,15 +3,22 @@ from dataclasses import replace
 import pytest
 
 from fakes.session import FakeMeasurement, FakeSamples, FakeSession, Watcher
-from isthmus.measure.bench.buffers import BufferKinds, Contents, DeviceMemory, HostMemory
-from isthmus.measure.bench.demand import MAX_MANAGED_BYTES, Demand, Limits
+from isthmus.measure.bench.demand import (
+    MAX_MANAGED_BYTES,
+    BufferKinds,
+    Contents,
+    Demand,
+    DeviceMemory,
+    HostMemory,
+    Limits,
+)
 from isthmus.measure.bench.plan import Point, plan_points
 from isthmus.measure.bench.runner import RunSettings, run_points
 from isthmus.measure.bench.tests.bench_test import BenchTest, Suite
 from isthmus.measure.bench.tests.catalogue import BY_NAME
 from isthmus.measure.bench.tests.managed import MANAGED_TESTS
 from isthmus.measure.bench.tests.memory_kinds import MEMORY_KIND_TESTS
-from isthmus.measure.bench.tests.pointer_chase import POINTER_CHASE_TESTS
+from isthmus.measure.bench.tests.small_copies import POINTER_CHASE_TESTS
 from isthmus.measure.run.result import Result, Status
 
 GIB = 1 << 30

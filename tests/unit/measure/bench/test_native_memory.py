@@ -7,10 +7,10 @@ import pytest
 
 from fakes.session import FakeMeasurement, FakeSamples
 from isthmus.errors import ImpossibleTime
+from isthmus.measure.bench.demand import StoppingRule
 from isthmus.measure.bench.native.large_copies import LargeCopies, one_way
 from isthmus.measure.bench.native.session import loop_named
 from isthmus.measure.bench.native.wall_time import within_wall_time
-from isthmus.measure.bench.stopping import StoppingRule
 from isthmus.measure.bench.tests.bench_test import Direction
 
 _RULE = StoppingRule(min_samples=1, max_samples=2, max_seconds=0.1, relative_iqr=0.1)

@@ -7,8 +7,7 @@ import pytest
 
 from isthmus import _native
 from isthmus.errors import Unavailable, UsageError
-from isthmus.measure.bench.native.device_under_test import DeviceUnderTest
-from isthmus.measure.bench.native.kernels import open_kernels
+from isthmus.measure.bench.native.device_under_test import DeviceUnderTest, open_kernels
 from isthmus.measure.bench.native.places import far_node
 from isthmus.measure.bench.native.session import NativeSession
 from isthmus.measure.bench.tests.catalogue import BufferKinds, HostMemory

@@ -3,8 +3,8 @@ import math
 import pytest
 
 from fakes.session import FakeMeasurement, FakeSamples, FakeSession, Watcher
+from isthmus.measure.bench.convert import contradiction, impossible_time
 from isthmus.measure.bench.plan import Point
-from isthmus.measure.bench.plausible import contradiction, impossible_time
 from isthmus.measure.bench.runner import RunSettings, run_points
 from isthmus.measure.bench.tests.catalogue import BY_NAME, Variation
 from isthmus.measure.run.model import Result, Status

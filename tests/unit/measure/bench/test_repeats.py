@@ -7,9 +7,9 @@ import pytest
 from fakes import runs
 from fakes.session import Watcher
 from isthmus.measure.bench.fresh_process import ProcessEnded
+from isthmus.measure.bench.invocation import Request
 from isthmus.measure.bench.plan import Point
 from isthmus.measure.bench.repeats import carry_out_repeatedly, drift_of, merged_result, merged_run
-from isthmus.measure.bench.request import Request
 from isthmus.measure.bench.runner import Observer
 from isthmus.measure.bench.tests.catalogue import TESTS
 from isthmus.measure.run.machine import LinkErrors

@@ -4,15 +4,23 @@ import pytest
 
 from fakes.session import FakeMeasurement, FakeSamples, FakeSession, Watcher
 from isthmus.measure.bench.demand import Demand, Limits
-from isthmus.measure.bench.derived.overlap_ratio import overlap_ratios
+from isthmus.measure.bench.derived.catalogue import overlap_ratios
 from isthmus.measure.bench.plan import Point
 from isthmus.measure.bench.runner import RunSettings, run_points
-from isthmus.measure.bench.tests.boxes import BOX_TESTS, Shape, cube, shape_of, square
 from isthmus.measure.bench.tests.catalogue import BY_NAME, BenchTest, Variation
-from isthmus.measure.bench.tests.duplex import DUPLEX_TESTS
+from isthmus.measure.bench.tests.copies import DUPLEX_TESTS
 from isthmus.measure.bench.tests.many_copies import MANY_COPIES_TESTS
 from isthmus.measure.bench.tests.overlap import OVERLAP_TESTS
-from isthmus.measure.bench.tests.streams import PITCHED_TESTS, STREAMS_TESTS, pitch
+from isthmus.measure.bench.tests.streams import (
+    BOX_TESTS,
+    PITCHED_TESTS,
+    STREAMS_TESTS,
+    Shape,
+    cube,
+    pitch,
+    shape_of,
+    square,
+)
 from isthmus.measure.run.model import Result, Status
 
 MIB = 1 << 20

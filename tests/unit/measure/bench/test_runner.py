@@ -8,10 +8,9 @@ from isthmus.errors import (
     OutOfDeviceMemory,
     Unavailable,
 )
-from isthmus.measure.bench.budget import Budget
+from isthmus.measure.bench.demand import StoppingRule
 from isthmus.measure.bench.plan import Point
-from isthmus.measure.bench.runner import Outcome, RunSettings, run_points
-from isthmus.measure.bench.stopping import StoppingRule
+from isthmus.measure.bench.runner import Budget, Outcome, RunSettings, run_points
 from isthmus.measure.bench.tests.catalogue import (
     BY_NAME,
     BenchTest,

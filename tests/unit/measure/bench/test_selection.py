@@ -1,8 +1,8 @@
 import pytest
 
 from isthmus.errors import UsageError
-from isthmus.ground.suggest import did_you_mean, nearest_names
-from isthmus.measure.bench.selection import select_tests
+from isthmus.ground.spelling import did_you_mean, nearest_names
+from isthmus.measure.bench.plan import select_tests
 from isthmus.measure.bench.tests.catalogue import BY_NAME, TESTS, CopyTest, HostMemory, Suite
 
 

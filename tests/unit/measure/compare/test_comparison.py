@@ -5,10 +5,9 @@ import pytest
 from fakes import runs
 from isthmus.errors import UsageError
 from isthmus.measure.compare.comparison import compare
-from isthmus.measure.compare.families import is_sampled
+from isthmus.measure.compare.families import is_sampled, subject_of
 from isthmus.measure.compare.judging import Verdict
 from isthmus.measure.compare.machines import differences, identity_of
-from isthmus.measure.compare.subject import subject_of
 from isthmus.measure.run.model import Result, Run, Status
 from isthmus.measure.run.result import Failure
 from isthmus.show.answers.comparison import comparison_text

@@ -1,6 +1,6 @@
 import pytest
 
-from isthmus.measure.compare.student import quantile, upper_tail
+from isthmus.measure.compare.judging import quantile, upper_tail
 
 # Value, degrees of freedom, upper tail. Source: NIST/SEMATECH e-Handbook of Statistical Methods,
 # 1.3.6.7.2 (https://www.itl.nist.gov/div898/handbook/eda/section3/eda3672.htm).

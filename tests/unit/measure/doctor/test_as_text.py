@@ -1,5 +1,4 @@
-from isthmus.measure.doctor.as_text import summary, text_lines
-from isthmus.measure.doctor.check import Check, Diagnosis, Status
+from isthmus.measure.doctor.check import Check, Diagnosis, Status, summary, text_lines
 
 OK = Check(name="driver", status=Status.OK, finding="CUDA 13.0")
 PROBLEM = Check(

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from isthmus.measure.doctor.check import Check, Status
-from isthmus.measure.doctor.check_health import (
+from isthmus.measure.doctor.check_gpu import (
     check_errors,
     check_peers,
     check_power,

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from isthmus.measure.doctor.check import Status
-from isthmus.measure.doctor.check_link_errors import judge_link_errors, link_error_facts
+from isthmus.measure.doctor.check_link import judge_link_errors, link_error_facts
 from isthmus.measure.doctor.facts import Gpu
 from isthmus.measure.machine.link_errors import AerCounts, LinkErrorCounts
 from isthmus.measure.run.machine import LinkErrors

@@ -5,10 +5,10 @@ from fakes.profiles import identity, profile
 from isthmus.decide.profile.store import save_profile
 from isthmus.errors import UsageError
 from isthmus.measure.doctor.check import Status
-from isthmus.measure.doctor.check_profile import check_profile
+from isthmus.measure.doctor.check_software import check_profile
 from isthmus.measure.doctor.facts import ProfileFacts
 from isthmus.measure.doctor.read_driver import OpenDriver, open_driver
-from isthmus.measure.doctor.read_profile import read_profile
+from isthmus.measure.doctor.read_software import read_profile
 from isthmus.measure.doctor.sources import Sources
 
 

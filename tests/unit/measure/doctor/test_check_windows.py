@@ -2,7 +2,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from isthmus.measure.doctor.check import Status
-from isthmus.measure.doctor.check_windows import check_gdrapi, check_window_memory, check_windows
+from isthmus.measure.doctor.check_software import check_gdrapi, check_window_memory, check_windows
 from isthmus.measure.doctor.facts import WindowBackend, WindowFacts, WindowMemory
 
 DMABUF = WindowBackend(name="dmabuf", usable=False, reason="needs CUDA 13.3")

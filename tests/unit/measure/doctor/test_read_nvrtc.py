@@ -5,8 +5,8 @@ from typing import Protocol
 
 import pytest
 
-from isthmus.ground.nvrtc import find_nvrtc
-from isthmus.measure.doctor.read_nvrtc import read_nvrtc
+from isthmus.ground.extras import find_nvrtc
+from isthmus.measure.doctor.read_software import read_nvrtc
 
 
 class DescribedBy:

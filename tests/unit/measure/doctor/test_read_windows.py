@@ -3,7 +3,7 @@ from types import SimpleNamespace
 
 from isthmus.errors import Unavailable, UsageError
 from isthmus.measure.doctor.read_driver import OpenDriver, open_driver
-from isthmus.measure.doctor.read_windows import read_windows
+from isthmus.measure.doctor.read_software import read_windows
 from isthmus.measure.doctor.sources import Sources
 
 

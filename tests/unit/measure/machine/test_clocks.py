@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from isthmus.measure.machine.clocks import ClockWatch
+from isthmus.measure.machine.link import ClockWatch
 
 ADDRESS = "0000:01:00.0"
 

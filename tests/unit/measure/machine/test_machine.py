@@ -7,10 +7,14 @@ from types import SimpleNamespace
 import pytest
 
 from isthmus import _native
-from isthmus.ground.nvrtc import find_nvrtc
-from isthmus.measure.machine.host import cpu_model, read_host
-from isthmus.measure.machine.placement import bind_near_device, stray_pages_note
-from isthmus.measure.machine.software import read_software
+from isthmus.ground.extras import find_nvrtc
+from isthmus.measure.machine.facts import read_software
+from isthmus.measure.machine.placement import (
+    bind_near_device,
+    cpu_model,
+    read_host,
+    stray_pages_note,
+)
 
 
 def test_the_cpu_s_name_is_read_from_the_kernel(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from fakes import runs
 from isthmus.errors import UsageError
-from isthmus.ground.csv_text import csv_text
-from isthmus.ground.suggest import seen
+from isthmus.ground.json_text import csv_text
+from isthmus.ground.spelling import seen
 from isthmus.measure.run.reading import parse_run
 from isthmus.measure.run.store import run_text
 

@@ -12,7 +12,7 @@ from isthmus.errors import UsageError
 from isthmus.files.journal import is_open
 from isthmus.measure.run.model import Run
 from isthmus.measure.run.reading import find_stored
-from isthmus.measure.run.store import runs_folder, save_run
+from isthmus.measure.run.store import RunJournal, runs_folder, save_run
 from isthmus.measure.run.stored import (
     State,
     StoredRun,
@@ -21,7 +21,6 @@ from isthmus.measure.run.stored import (
     stored_run,
     stored_runs,
 )
-from isthmus.measure.run.unfinished import RunJournal
 
 FIRST_DAY = datetime(2025, 1, 1, tzinfo=UTC)
 

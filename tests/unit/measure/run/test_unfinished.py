@@ -11,8 +11,7 @@ from isthmus.errors import UsageError, WriteError
 from isthmus.files.journal import is_open
 from isthmus.measure.run.model import Run
 from isthmus.measure.run.reading import LAST, read_run
-from isthmus.measure.run.store import runs_folder, save_run
-from isthmus.measure.run.unfinished import RunJournal, unfinished_run
+from isthmus.measure.run.store import RunJournal, runs_folder, save_run, unfinished_run
 
 
 def begun(run: Run) -> Run:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from isthmus.move.torch.recording import recording
+from isthmus.move.torch.nesting import recording
 
 torch: Any = pytest.importorskip("torch")
 HERE, THERE = torch.device("cpu"), torch.device("meta")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from isthmus.errors import UsageError
-from isthmus.move.safetensors.shards import files_of
+from isthmus.move.safetensors.loading import files_of
 
 
 def test_one_path_is_one_file() -> None:

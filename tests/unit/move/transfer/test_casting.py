@@ -13,7 +13,7 @@ from fakes.blocked_stream import BlockedStream
 from fakes.cuda_calls import Cuda
 from fakes.device_arrays import CudaArray, DlpackArray
 from isthmus import _native
-from isthmus.move.transfer.casting import least_casting
+from isthmus.move.transfer.pairs import least_casting
 
 pytestmark = pytest.mark.native
 

@@ -14,9 +14,8 @@ from fakes.array_libraries import Cupy, DeviceArray, Torch
 from fakes.blocked_stream import BlockedStream
 from fakes.device_arrays import CudaArray, DlpackArray
 from isthmus import _native
-from isthmus.move.arrays.pending_work import PendingWork
 from isthmus.move.arrays.reading import Answers
-from isthmus.move.arrays.streams import stream_handle
+from isthmus.move.arrays.streams import PendingWork, stream_handle
 
 pytestmark = pytest.mark.native
 

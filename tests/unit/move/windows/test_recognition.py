@@ -8,8 +8,7 @@ import pytest
 
 import isthmus
 from fakes.device_arrays import CudaArray, DlpackArray
-from isthmus.move.windows.device_bytes import DeviceBytes
-from isthmus.move.windows.recognition import device_bytes_of
+from isthmus.move.windows.recognition import DeviceBytes, device_bytes_of
 
 pytestmark = pytest.mark.native
 

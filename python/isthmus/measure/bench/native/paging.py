@@ -4,8 +4,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from isthmus.errors import Unavailable
+from isthmus.measure.bench.demand import StoppingRule
 from isthmus.measure.bench.native.device_under_test import DeviceUnderTest
-from isthmus.measure.bench.stopping import StoppingRule
 from isthmus.measure.bench.tests.bench_test import Variation
 from isthmus.measure.bench.tests.paging import PAGED, PagingTest, PagingWay, unit_of, way_of
 from isthmus.measure.run.programs import SEED

@@ -7,8 +7,7 @@ from isthmus.errors import Unavailable
 from isthmus.measure.bench.native.device_under_test import DeviceUnderTest
 from isthmus.measure.bench.tests.bench_test import BenchTest, Variation
 from isthmus.measure.bench.tests.host import FROM_NODE, TO_NODE
-from isthmus.measure.machine.host import NodeFacts
-from isthmus.measure.machine.placement import Placement, stray_pages_note
+from isthmus.measure.machine.placement import NodeFacts, Placement, stray_pages_note
 
 if TYPE_CHECKING:
     from isthmus import _native

@@ -4,20 +4,17 @@ from dataclasses import asdict
 from functools import cache
 from typing import TYPE_CHECKING
 
-from isthmus.measure.bench.buffers import BufferKinds, HostMemory
-from isthmus.measure.bench.clock_checks import check_latencies
-from isthmus.measure.bench.native.device_under_test import DeviceUnderTest
-from isthmus.measure.bench.native.gpus import Gpu, Gpus
+from isthmus.measure.bench.demand import BufferKinds, HostMemory, StoppingRule
+from isthmus.measure.bench.native.device_under_test import DeviceUnderTest, Gpu, Gpus
 from isthmus.measure.bench.native.large_copies import LargeCopies
 from isthmus.measure.bench.native.paging import NativePaging
 from isthmus.measure.bench.native.places import check_pages, values_of
-from isthmus.measure.bench.native.wall_time import within_wall_time
+from isthmus.measure.bench.native.wall_time import check_latencies, within_wall_time
 from isthmus.measure.bench.session import Buffers, Measurement
-from isthmus.measure.bench.stopping import StoppingRule
 from isthmus.measure.bench.tests.bench_test import BenchTest, Direction, Variation
+from isthmus.measure.bench.tests.memory_kinds import LargeCopyTest
 from isthmus.measure.bench.tests.paging import PagingTest
-from isthmus.measure.bench.tests.pinned_vs_pageable import LargeCopyTest
-from isthmus.measure.machine.clocks import ClockWatch
+from isthmus.measure.machine.link import ClockWatch
 from isthmus.measure.machine.link_errors import LinkErrorWatch
 from isthmus.measure.run.break_even import MEMORY
 from isthmus.measure.run.machine import LinkErrors, WindowFacts

@@ -4,10 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from isthmus.measure.bench.buffers import BufferKinds
-from isthmus.measure.bench.demand import Demand, Footprint
+from isthmus.measure.bench.demand import BufferKinds, Demand, Footprint, StoppingRule
 from isthmus.measure.bench.metrics import EVENT_METRICS, Metric
-from isthmus.measure.bench.stopping import StoppingRule
 
 
 class Suite(StrEnum):

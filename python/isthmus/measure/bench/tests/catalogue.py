@@ -1,8 +1,8 @@
 """The tests that `isthmus bench` can run, in the order in which it runs them."""
 
-from isthmus.measure.bench.buffers import BufferKinds, HostMemory
+from isthmus.measure.bench.demand import BufferKinds, HostMemory
 from isthmus.measure.bench.metrics import EVENT_METRICS, METRIC_MEANING, Metric
-from isthmus.measure.bench.tests.alloc import ALLOC_TESTS
+from isthmus.measure.bench.tests.alloc import ALLOC_TESTS, LIFE_TESTS
 from isthmus.measure.bench.tests.bench_test import (
     PLAIN,
     BenchTest,
@@ -11,23 +11,23 @@ from isthmus.measure.bench.tests.bench_test import (
     Suite,
     Variation,
 )
-from isthmus.measure.bench.tests.boxes import BOX_TESTS
-from isthmus.measure.bench.tests.copies import COPY_TESTS, CopyTest
-from isthmus.measure.bench.tests.duplex import DUPLEX_TESTS
+from isthmus.measure.bench.tests.copies import COPY_TESTS, DUPLEX_TESTS, CopyTest
 from isthmus.measure.bench.tests.experiments import EXPERIMENT_TESTS, SmallTransferTest
 from isthmus.measure.bench.tests.host import HOST_TESTS
 from isthmus.measure.bench.tests.managed import MANAGED_TESTS, PAGE_FAULT_TESTS
 from isthmus.measure.bench.tests.many_copies import MANY_COPIES_TESTS
-from isthmus.measure.bench.tests.memory_kinds import MEMORY_KIND_TESTS
-from isthmus.measure.bench.tests.memory_life import LIFE_TESTS
+from isthmus.measure.bench.tests.memory_kinds import MEMORY_KIND_TESTS, PINNED_VS_PAGEABLE_TESTS
 from isthmus.measure.bench.tests.multi import MULTI_TESTS
 from isthmus.measure.bench.tests.numa import NUMA_TESTS
 from isthmus.measure.bench.tests.overlap import OVERLAP_TESTS
 from isthmus.measure.bench.tests.paging import PAGING_TESTS
-from isthmus.measure.bench.tests.pinned_vs_pageable import PINNED_VS_PAGEABLE_TESTS
-from isthmus.measure.bench.tests.pointer_chase import POINTER_CHASE_TESTS
-from isthmus.measure.bench.tests.small_copies import SMALL_COPY_TESTS, Method, SmallCopyTest
-from isthmus.measure.bench.tests.streams import PITCHED_TESTS, STREAMS_TESTS
+from isthmus.measure.bench.tests.small_copies import (
+    POINTER_CHASE_TESTS,
+    SMALL_COPY_TESTS,
+    Method,
+    SmallCopyTest,
+)
+from isthmus.measure.bench.tests.streams import BOX_TESTS, PITCHED_TESTS, STREAMS_TESTS
 from isthmus.measure.bench.tests.windows import WINDOW_TESTS, WindowKind, WindowTest
 
 __all__ = [

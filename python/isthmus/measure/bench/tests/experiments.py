@@ -8,9 +8,8 @@ Is it worth copying a kernel's result asynchronously? Is a download slower than 
 from dataclasses import dataclass
 from typing import Literal
 
-from isthmus.measure.bench.demand import Demand, Footprint
+from isthmus.measure.bench.demand import Demand, Footprint, StoppingRule
 from isthmus.measure.bench.metrics import Metric
-from isthmus.measure.bench.stopping import StoppingRule
 from isthmus.measure.bench.tests.bench_test import BenchTest, Direction, Suite, Variation
 
 DEFAULT_RUNS = 5

@@ -5,9 +5,8 @@ from itertools import product
 from typing import Literal
 
 from isthmus.ground.sizes import powers_of_two
-from isthmus.measure.bench.demand import Demand, Footprint
+from isthmus.measure.bench.demand import Demand, Footprint, StoppingRule
 from isthmus.measure.bench.metrics import Metric
-from isthmus.measure.bench.stopping import StoppingRule
 from isthmus.measure.bench.tests.bench_test import BenchTest, Suite, Variation
 
 FROM_NODE, TO_NODE = "from_node", "to_node"

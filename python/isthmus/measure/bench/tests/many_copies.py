@@ -7,9 +7,8 @@ Each way has a test of its own; `bytes` of a result are the bytes of all pieces 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from isthmus.measure.bench.demand import Demand, Footprint
+from isthmus.measure.bench.demand import Demand, Footprint, StoppingRule
 from isthmus.measure.bench.metrics import Metric
-from isthmus.measure.bench.stopping import StoppingRule
 from isthmus.measure.bench.tests.bench_test import BenchTest, Direction, Suite, Variation
 from isthmus.measure.run.naming import Kind, directed_name
 

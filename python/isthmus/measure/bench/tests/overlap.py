@@ -6,7 +6,7 @@ from typing import Literal
 from isthmus.measure.bench.demand import Demand, Footprint
 from isthmus.measure.bench.metrics import Metric
 from isthmus.measure.bench.tests.bench_test import Direction, Suite, Variation
-from isthmus.measure.bench.tests.gated import GatedTest
+from isthmus.measure.bench.tests.copies import GatedTest
 from isthmus.measure.run.naming import Kind, directed_name
 
 CHUNKS, STREAMS = "chunks", "streams"

@@ -8,9 +8,8 @@ paged array's unit. Only on request: the suite takes a minute.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from isthmus.measure.bench.demand import MAX_MANAGED_BYTES, Demand, Footprint
+from isthmus.measure.bench.demand import MAX_MANAGED_BYTES, Demand, Footprint, StoppingRule
 from isthmus.measure.bench.metrics import Metric
-from isthmus.measure.bench.stopping import StoppingRule
 from isthmus.measure.bench.tests.bench_test import BenchTest, Suite, Variation
 from isthmus.measure.run.programs import PROGRAMS, UNIT, WAY, Input, Program
 

@@ -10,9 +10,8 @@ from enum import StrEnum
 from itertools import product
 
 from isthmus.ground.sizes import powers_of_two
-from isthmus.measure.bench.demand import Demand
+from isthmus.measure.bench.demand import Demand, StoppingRule
 from isthmus.measure.bench.metrics import Metric
-from isthmus.measure.bench.stopping import StoppingRule
 from isthmus.measure.bench.tests.bench_test import (
     PLAIN,
     BenchTest,
