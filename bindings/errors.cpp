@@ -9,7 +9,7 @@
 #include "bindings/bindings.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/text.hpp"
-#include "measure/loops/failures.hpp"
+#include "measure/loops/sampling.hpp"
 #include "sim/deadlock.hpp"
 #include "transfer/request/pending_copy.hpp"
 

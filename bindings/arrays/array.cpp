@@ -197,8 +197,6 @@ void take_format(std::string_view text, std::int64_t item_bytes, Item& item) {
   if (order == kForeignOrder && item_bytes > 1) note_foreign_order(item);
 }
 
-namespace nb = nanobind;
-
 namespace {
 
 /// Copies a sequence of Python ints. Returns how many there are, or -1 if they are too many.
@@ -271,8 +269,6 @@ void Array::finish(const std::int64_t* given, std::int64_t unit_bits) {
   for (int i = 0; i < num_dimensions; ++i) own_strides_[i] = given[i] * unit_bits / 8;
   strides = own_strides_;
 }
-
-namespace nb = nanobind;
 
 OwnArray::OwnArray(std::uintptr_t pointer, const nb::sequence& lengths, nb::handle example)
     : data_(reinterpret_cast<void*>(pointer)) {

@@ -122,8 +122,6 @@ bool read_numpy_memory(nb::handle object, Array& array) {
   return true;
 }
 
-namespace nb = nanobind;
-
 namespace {
 
 // Places in NumPy's table.

@@ -1,6 +1,6 @@
 // Reads arrays from any library: which memory an object means, and which work uses it.
 //
-// Python chooses once how to read each type (isthmus/move/arrays/ways.py). Arrays of the usual
+// Python chooses once how to read each type (isthmus/move/arrays/reading.py). Arrays of the usual
 // types are then read in 0.1 us, without calling a Python function. If an array can't be read,
 // Python explains why (isthmus/move/arrays/refusals.py).
 #pragma once

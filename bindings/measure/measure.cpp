@@ -21,10 +21,8 @@
 #include "measure/bandwidth/overlap.hpp"
 #include "measure/bandwidth/shaped_copies.hpp"
 #include "measure/latency/latency.hpp"
-#include "measure/loops/stream_copies.hpp"
 #include "measure/memory/allocation_cost.hpp"
 #include "measure/memory/managed_memory.hpp"
-#include "measure/memory/memory_life.hpp"
 #include "measure/table/bench.hpp"
 #include "measure/window/window_loops.hpp"
 
@@ -179,8 +177,6 @@ void bind_measure_loops(nb::module_& m) {
           "What the user should be told once, such as an untested driver; empties the list.");
 }
 
-namespace nb = nanobind;
-using namespace nb::literals;
 namespace measure = isthmus::measure;
 
 namespace {

@@ -150,9 +150,6 @@ void bind_device_memory(nb::module_& m) {
         "The device whose memory is at an address; None if CUDA doesn't know the address.");
 }
 
-namespace nb = nanobind;
-using namespace nb::literals;
-
 namespace {
 
 using DeviceTensor = nb::ndarray<nb::array_api, nb::device::cuda>;
@@ -202,9 +199,6 @@ void bind_device_tensor(nb::module_& m) {
         "Wrap device memory in a tensor with __dlpack__(), which keeps `owner` alive. Type codes "
         "are DLPack's. UsageError: no tensor can have that shape.");
 }
-
-namespace nb = nanobind;
-using namespace nb::literals;
 
 namespace {
 

@@ -93,10 +93,8 @@ void bind_trace_import(nb::module_& m) {
       .def_prop_ro("counts", &AccelSimKernel::counts, nb::rv_policy::reference_internal);
 }
 
-namespace nb = nanobind;
 using isthmus::workloads::NamedWorkload;
 using isthmus::workloads::Size;
-using namespace nb::literals;
 
 namespace {
 

@@ -13,7 +13,6 @@
 
 #include "bindings/gil.hpp"
 #include "bindings/text.hpp"
-#include "bindings/transfer/array_transfers.hpp"
 #include "bindings/transfer/copy_future.hpp"
 
 namespace nb = nanobind;

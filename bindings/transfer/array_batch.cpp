@@ -198,8 +198,6 @@ std::string StructurePairs::place_of(std::size_t container) const {
   return path.empty() ? path : path + ": ";
 }
 
-namespace nb = nanobind;
-
 ArrayBatch::ArrayBatch(ArrayReader& reader, nb::handle target, nb::handle source, nb::handle stream,
                        Hold hold)
     : reader_(reader), pairs_(reader, target, source) {

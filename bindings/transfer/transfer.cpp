@@ -17,7 +17,6 @@
 #include "bindings/gil.hpp"
 #include "bindings/text.hpp"
 #include "bindings/transfer/array_batch.hpp"
-#include "bindings/transfer/array_transfers.hpp"
 #include "bindings/transfer/copy_future.hpp"
 #include "transfer/copy/copy_at_once.hpp"
 

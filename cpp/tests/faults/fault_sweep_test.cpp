@@ -12,8 +12,8 @@
 #include "measure/bandwidth/bandwidth.hpp"
 #include "measure/latency/latency.hpp"
 #include "measure/latency/small_transfer.hpp"
-#include "measure/loops/failures.hpp"
-#include "measure/loops/verified_sampling.hpp"
+#include "measure/loops/copy_buffers.hpp"
+#include "measure/loops/sampling.hpp"
 
 namespace isthmus {
 namespace {

@@ -9,7 +9,6 @@
 #include "../device/test_driver.hpp"
 #include "emulator_controls.hpp"
 #include "measure/memory/allocation_cost.hpp"
-#include "measure/memory/memory_life.hpp"
 
 namespace isthmus {
 namespace {

@@ -13,7 +13,6 @@
 #include "measure/bandwidth/many_copies.hpp"
 #include "measure/bandwidth/overlap.hpp"
 #include "measure/bandwidth/shaped_copies.hpp"
-#include "measure/loops/stream_copies.hpp"
 
 namespace isthmus::measure {
 namespace {

@@ -6,7 +6,7 @@
 #include <isthmus/errors.hpp>
 
 #include "flows/two_gpus.hpp"
-#include "measure/loops/failures.hpp"
+#include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "../device/test_driver.hpp"
 #include "faults/emulator_controls.hpp"
-#include "measure/loops/failures.hpp"
+#include "measure/loops/sampling.hpp"
 #include "measure/memory/allocation_cost.hpp"
 #include "measure/memory/allocator_parts.hpp"
 

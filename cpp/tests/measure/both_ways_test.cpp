@@ -8,8 +8,7 @@
 #include "../device/test_driver.hpp"
 #include "../faults/emulator_controls.hpp"
 #include "measure/bandwidth/bandwidth.hpp"
-#include "measure/loops/failures.hpp"
-#include "measure/loops/stream_copies.hpp"
+#include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {
 namespace {

@@ -1,5 +1,5 @@
 // Copies behind a gate: enough for a sample, but never more than a held stream can queue.
-#include "measure/loops/gate_loop.hpp"
+#include "measure/loops/gate.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 
 #include "../device/test_driver.hpp"
 #include "../faults/emulator_controls.hpp"
-#include "measure/loops/failures.hpp"
+#include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {
 namespace {

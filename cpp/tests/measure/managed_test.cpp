@@ -6,7 +6,7 @@
 #include "../device/test_driver.hpp"
 #include "../faults/emulator_controls.hpp"
 #include "measure/latency/latency.hpp"
-#include "measure/loops/failures.hpp"
+#include "measure/loops/sampling.hpp"
 #include "measure/memory/managed_memory.hpp"
 
 namespace isthmus::measure {

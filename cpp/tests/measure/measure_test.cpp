@@ -9,8 +9,8 @@
 #include "../device/test_driver.hpp"
 #include "measure/bandwidth/bandwidth.hpp"
 #include "measure/latency/latency.hpp"
-#include "measure/loops/failures.hpp"
 #include "measure/loops/gate.hpp"
+#include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {
 namespace {

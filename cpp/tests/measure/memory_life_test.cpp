@@ -9,8 +9,8 @@
 #include "../device/test_driver.hpp"
 #include "faults/emulator_controls.hpp"
 #include "measure/bandwidth/host_memcpy.hpp"
-#include "measure/loops/failures.hpp"
-#include "measure/memory/memory_life.hpp"
+#include "measure/loops/sampling.hpp"
+#include "measure/memory/allocation_cost.hpp"
 
 namespace isthmus::measure {
 namespace {

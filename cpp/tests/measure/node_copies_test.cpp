@@ -8,7 +8,7 @@
 #include "host/cpu/cpu_list.hpp"
 #include "host/cpu/topology.hpp"
 #include "measure/bandwidth/bandwidth.hpp"
-#include "measure/loops/failures.hpp"
+#include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {
 namespace {

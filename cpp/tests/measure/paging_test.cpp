@@ -9,7 +9,7 @@
 
 #include "../device/test_driver.hpp"
 #include "../faults/emulator_controls.hpp"
-#include "measure/loops/failures.hpp"
+#include "measure/loops/sampling.hpp"
 #include "workloads/registry.hpp"
 
 namespace isthmus::measure {

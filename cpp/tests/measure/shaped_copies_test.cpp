@@ -9,7 +9,7 @@
 #include "../device/test_driver.hpp"
 #include "../faults/emulator_controls.hpp"
 #include "measure/bandwidth/shaped_copies.hpp"
-#include "measure/loops/failures.hpp"
+#include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {
 namespace {

@@ -11,8 +11,8 @@
 #include "../device/test_driver.hpp"
 #include "host/cpu/cpu_list.hpp"
 #include "measure/latency/latency.hpp"
-#include "measure/loops/failures.hpp"
 #include "measure/loops/flags.hpp"
+#include "measure/loops/sampling.hpp"
 #include "measure/window/window_buffers.hpp"
 #include "measure/window/window_loops.hpp"
 

@@ -12,7 +12,6 @@
 #include "machine/link.hpp"
 #include "machine/profiles.hpp"
 #include "streams/scheduler.hpp"
-#include "streams/stream.hpp"
 
 namespace isthmus::emulator {
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <thread>
 
 namespace isthmus::emulator {
 
@@ -17,10 +18,21 @@ inline constexpr Duration kNoTime{0};
 inline constexpr Duration kSpin = std::chrono::microseconds(60);
 
 /// One iteration of a short spin loop.
-void spin_once();
+inline void spin_once() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+  // With one core, the awaited thread needs it. With more, yielding a core can cost a whole time
+  // slice (4 ms) on a busy machine, far longer than any spin here.
+  static const bool single_core = std::thread::hardware_concurrency() <= 1;
+  if (single_core) std::this_thread::yield();
+}
 
 /// Sleeps until `kSpin` before `deadline`, then spins.
-void wait_until(Time deadline);
+inline void wait_until(Time deadline) {
+  if (deadline - Clock::now() > kSpin) std::this_thread::sleep_until(deadline - kSpin);
+  while (Clock::now() < deadline) spin_once();
+}
 
 /// Spins until `done()` is true or `limit` has passed; returns whether it was done.
 template <typename Condition>

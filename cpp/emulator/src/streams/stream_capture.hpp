@@ -8,7 +8,7 @@
 
 #include "api/cuda_api.hpp"
 #include "copies/addressed_copies.hpp"
-#include "streams/stream.hpp"
+#include "streams/scheduler.hpp"
 
 namespace isthmus::emulator {
 

@@ -5,7 +5,7 @@
 #include "api/call.hpp"
 #include "api/context.hpp"
 #include "machine/machine.hpp"
-#include "streams/stream.hpp"
+#include "streams/scheduler.hpp"
 #include "streams/stream_capture.hpp"
 
 namespace isthmus::emulator {

@@ -1,5 +1,5 @@
 // Bandwidth of a copy: bytes over the time the link is busy, without the CPU's time to enqueue it.
-// In one direction, from one NUMA node, or in both directions at once.
+// In one direction, from one NUMA node, by several streams, or in both directions at once.
 #pragma once
 
 #include <chrono>
@@ -104,5 +104,23 @@ Measurement measure_under_load(CopyBuffers& buffers, CopyBuffers& load, const Ke
 /// Throws     what measure_under_load throws.
 Measurement measure_duplex(CopyBuffers& up, CopyBuffers& down, const Kernels* kernels,
                            const DuplexOptions& options);
+
+struct StreamCopiesOptions {
+  Direction direction = Direction::host_to_device;
+  std::size_t size_bytes = 0;
+  std::size_t num_streams = 1;
+  Stopping stopping;
+  std::chrono::duration<double> gate_timeout{15.0};
+};
+
+/// Measures copies whose bytes are divided among streams, one slice each, from a common start until
+/// the last stream is done. Yields one metric, "copy_time": seconds for all `size_bytes`.
+///
+/// buffers   pinned
+/// kernels   null: prepared and verified from the host
+/// Throws    UsageError (size, less than 64 bytes a stream, no stream, pageable memory),
+///           Unavailable (no gate on this device), CorruptTransfer, TimedOut, DriverError.
+Measurement measure_stream_copies(CopyBuffers& buffers, const Kernels* kernels,
+                                  const StreamCopiesOptions& options);
 
 }  // namespace isthmus::measure

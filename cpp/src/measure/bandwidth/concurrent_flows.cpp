@@ -5,7 +5,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "measure/loops/gate_loop.hpp"
+#include "measure/loops/gate.hpp"
 #include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {

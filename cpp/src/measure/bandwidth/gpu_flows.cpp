@@ -8,7 +8,7 @@
 #include <isthmus/errors.hpp>
 
 #include "measure/bandwidth/concurrent_flows.hpp"
-#include "measure/loops/failures.hpp"
+#include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {
 namespace {

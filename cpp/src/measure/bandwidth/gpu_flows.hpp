@@ -11,8 +11,8 @@
 #include "device/peer_access.hpp"
 #include "device/stream.hpp"
 #include "measure/bandwidth/concurrent_flows.hpp"
-#include "measure/loops/contents.hpp"
 #include "measure/loops/copy_buffers.hpp"
+#include "measure/loops/host_buffer.hpp"
 #include "measure/loops/sm_copy.hpp"
 
 namespace isthmus::measure {

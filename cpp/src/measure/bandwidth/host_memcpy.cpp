@@ -10,8 +10,7 @@
 #include "host/cpu/topology.hpp"
 #include "host/memory/huge_mapping.hpp"
 #include "host/memory/pages.hpp"
-#include "measure/loops/contents.hpp"
-#include "measure/loops/failures.hpp"
+#include "measure/loops/host_buffer.hpp"
 #include "measure/loops/sampling.hpp"
 #include "transfer/staging/host_copy.hpp"
 

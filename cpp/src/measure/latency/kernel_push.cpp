@@ -6,7 +6,6 @@
 
 #include "measure/loops/copy_buffers.hpp"
 #include "measure/loops/flags.hpp"
-#include "measure/loops/verified_sampling.hpp"
 #include "measure/window/window_buffers.hpp"
 
 namespace isthmus::measure {

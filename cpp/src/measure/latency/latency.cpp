@@ -6,10 +6,10 @@
 #include <isthmus/errors.hpp>
 
 #include "host/cpu/copy_instructions.hpp"
+#include "measure/loops/copy_buffers.hpp"
 #include "measure/loops/flags.hpp"
 #include "measure/loops/gate.hpp"
 #include "measure/loops/sampling.hpp"
-#include "measure/loops/verified_sampling.hpp"
 
 namespace isthmus::measure {
 namespace {

@@ -11,7 +11,6 @@
 #include "device/buffers.hpp"
 #include "host/cpu/topology.hpp"
 #include "host/memory/pattern.hpp"
-#include "measure/loops/failures.hpp"
 #include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {

@@ -8,7 +8,6 @@
 #include <isthmus/errors.hpp>
 
 #include "device/kernels.hpp"
-#include "measure/latency/small_transfer_buffers.hpp"
 #include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {

@@ -1,4 +1,4 @@
-#include "measure/latency/small_transfer_buffers.hpp"
+#include "measure/latency/small_transfer.hpp"
 
 #include <cstring>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include "host/cpu/topology.hpp"
 #include "host/memory/pattern.hpp"
-#include "measure/loops/failures.hpp"
+#include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {
 namespace {

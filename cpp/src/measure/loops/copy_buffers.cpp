@@ -8,7 +8,7 @@
 
 #include "device/stream.hpp"
 #include "host/cpu/topology.hpp"
-#include "measure/loops/failures.hpp"
+#include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {
 namespace {

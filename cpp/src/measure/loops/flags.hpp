@@ -8,7 +8,6 @@
 #include <string>
 #include <thread>
 
-#include "measure/loops/failures.hpp"
 #include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {

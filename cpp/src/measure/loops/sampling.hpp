@@ -1,5 +1,5 @@
-// What a measurement yields: samples in seconds, and why it stopped; the stopping rule, and how
-// many repetitions one sample averages. No statistics, no formats.
+// What a measurement yields: samples in seconds, and why it stopped or failed; the stopping rule,
+// and how many repetitions one sample averages. No statistics, no formats.
 #pragma once
 
 #include <algorithm>
@@ -7,11 +7,26 @@
 #include <chrono>
 #include <cstddef>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace isthmus::measure {
+
+/// The bytes that arrived aren't the bytes that were sent. All figures of this measurement are
+/// void.
+class CorruptTransfer : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Something took longer than its timeout: a held stream, or an answer from a running kernel. The
+/// stream was released; what was being measured is void.
+class TimedOut : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
 
 /// When to stop sampling: at low noise, after a time, or after a number. Never before
 /// `min_samples`.

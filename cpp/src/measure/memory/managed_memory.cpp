@@ -7,8 +7,7 @@
 #include <isthmus/errors.hpp>
 
 #include "device/buffers.hpp"
-#include "measure/loops/contents.hpp"
-#include "measure/loops/failures.hpp"
+#include "measure/loops/host_buffer.hpp"
 #include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {

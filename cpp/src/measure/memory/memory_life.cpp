@@ -1,4 +1,4 @@
-#include "measure/memory/memory_life.hpp"
+#include "measure/memory/allocation_cost.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -8,8 +8,7 @@
 #include <isthmus/errors.hpp>
 
 #include "host/cpu/topology.hpp"
-#include "measure/loops/contents.hpp"
-#include "measure/loops/failures.hpp"
+#include "measure/loops/host_buffer.hpp"
 #include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {

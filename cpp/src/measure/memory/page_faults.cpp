@@ -4,7 +4,6 @@
 #include <isthmus/errors.hpp>
 
 #include "device/buffers.hpp"
-#include "measure/loops/failures.hpp"
 #include "measure/loops/sampling.hpp"
 #include "measure/memory/managed_memory.hpp"
 

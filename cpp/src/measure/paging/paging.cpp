@@ -9,7 +9,6 @@
 
 #include <isthmus/errors.hpp>
 
-#include "measure/loops/failures.hpp"
 #include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {

@@ -9,7 +9,7 @@
 #include "host/cpu/copy_instructions.hpp"
 #include "host/cpu/topology.hpp"
 #include "host/memory/pattern.hpp"
-#include "measure/loops/failures.hpp"
+#include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {
 namespace {

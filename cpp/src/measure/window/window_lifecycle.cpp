@@ -7,7 +7,6 @@
 #include <isthmus/window.hpp>
 
 #include "device/buffers.hpp"
-#include "measure/loops/failures.hpp"
 #include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {

@@ -8,7 +8,6 @@
 
 #include "device/buffers.hpp"
 #include "host/memory/pattern.hpp"
-#include "measure/loops/failures.hpp"
 #include "measure/loops/flags.hpp"
 #include "measure/loops/sampling.hpp"
 #include "measure/window/window_buffers.hpp"
