@@ -143,17 +143,29 @@ def test_talk_is_on_stderr_one_line_a_point_and_data_alone_on_stdout(invoke: Inv
     assert outcome.err.splitlines()[-1].startswith("run saved: ")
 
 
-def test_a_quick_run_prints_at_most_60_lines_at_80_columns() -> None:
+def on_a_terminal(*arguments: str) -> list[str]:
+    """Give the lines that a terminal of 80 columns shows on stdout."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    command = [*PROGRAM, "bench", "--quick", "--budget", "3", "-d", "emulated"]
     settings = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    command = [*PROGRAM, *arguments]
     with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=settings):
         os.close(theirs)
         shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", read_all(ours)).splitlines()
-    assert 40 < len(shown) <= 60
     assert max(map(len, shown)) <= 80
     assert shown[-1].startswith("next    `isthmus report ")
+    return shown
+
+
+def test_a_quick_run_prints_at_most_60_lines_at_80_columns() -> None:
+    assert 40 < len(on_a_terminal("bench", "--quick", "--budget", "3", "-d", "emulated")) <= 60
+
+
+def test_a_terminal_shows_the_verdict_alone_if_a_file_has_the_tables(tmp_path: Path) -> None:
+    path = str(tmp_path / "run.json")
+    assert "Bandwidth, GB/s" not in " ".join(shown := on_a_terminal(*ONE, "-o", path))
+    assert len(shown) < 15
+    assert "Bandwidth, GB/s" in " ".join(on_a_terminal(*ONE, "-o", path, "-v"))
 
 
 def test_raw_samples_come_on_request(invoke: Invoke) -> None:
@@ -172,11 +184,6 @@ def test_a_file_is_written_beside_what_is_printed(
     assert outcome.code == 0
     assert outcome.out.startswith("EMULATED")
     assert (tmp_path / name).read_text().startswith(beginning)
-    # The tables are in the file; the verdict is printed.
-    assert "Bandwidth, GB/s" not in outcome.out
-    assert len(outcome.out.splitlines()) < 15
-    assert outcome.out.splitlines()[-1].startswith("next    `isthmus report ")
-    assert "Bandwidth, GB/s" in invoke(*ONE, "--output", str(tmp_path / name), "-v").out
 
 
 def test_a_driver_that_fails_in_the_middle_costs_one_result_and_the_rest_still_run(

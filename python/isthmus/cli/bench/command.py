@@ -158,6 +158,7 @@ def _measure_and_report(
 ) -> ExitCode:
     from isthmus.cli.bench.measuring import measure
     from isthmus.cli.output import check_output, show, write_output
+    from isthmus.cli.terminal import is_terminal
 
     def checked(request: "Request", surroundings: "Opened") -> "Request":
         verdicts.check(surroundings.identity(), emulated=surroundings.session.emulated)
@@ -168,8 +169,9 @@ def _measure_and_report(
     # Files first: then a stdout that fails loses nothing.
     keeping.end(run)
     codes = [write_output(run, path, layout, debug=debug)]
-    # The tables are in the file.
-    brief = path is not None and codes == [ExitCode.OK] and not layout.verbose
+    # The file has what would flood a screen.
+    written = path is not None and codes == [ExitCode.OK]
+    brief = written and not layout.verbose and is_terminal(sys.stdout)
     codes.append(show(run, replace(layout, brief=brief), debug=debug))
     codes.append(_judge(run, layout, verdicts, debug=debug))
     if run.run.interrupted:

@@ -176,7 +176,7 @@ def _best_ways(results: Sequence[Result]) -> list[str]:
     for result in results:
         if result.median is not None:
             pieces = f"{direction_of(result)} {_pieces(result)} x {_piece_size(result)}"
-            found = (result.median, result.way)
+            found = (result.median, many_way(result))
             best[pieces] = min(best.get(pieces, found), found, key=lambda pair: pair[0])
     ways = [f"{pieces} {way}" for pieces, (_, way) in best.items()]
     return [f"fastest way to make many copies: {', '.join(ways)}"] if ways else []
