@@ -158,7 +158,7 @@ def on_a_terminal(*arguments: str) -> list[str]:
 
 
 def test_a_quick_run_prints_at_most_60_lines_at_80_columns() -> None:
-    assert 40 < len(on_a_terminal("bench", "--quick", "--budget", "3", "-d", "emulated")) <= 60
+    assert 40 < len(on_a_terminal("bench", "--quick", "-i", "2", "-d", "emulated")) <= 60
 
 
 def test_a_terminal_shows_the_verdict_alone_if_a_file_has_the_tables(tmp_path: Path) -> None:

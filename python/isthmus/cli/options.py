@@ -82,8 +82,8 @@ OutputOption = Annotated[
         "-o",
         "--output",
         metavar="FILE",
-        help="Also write the run to a file; a terminal then shows only the verdict. .json, .csv and "
-        ".txt decide the file's format; other names use --format.",
+        help="Also write the run to a file; a terminal then shows only the verdict. .json, .csv "
+        "and .txt decide the file's format; other names use --format.",
     ),
 ]
 PlotsOption = Annotated[
