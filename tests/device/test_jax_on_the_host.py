@@ -15,7 +15,7 @@ from fakes.device_arrays import DlpackArray, read_capsule
 from isthmus import _native
 
 jax: Any = pytest.importorskip("jax", reason="JAX isn't installed")
-# Not by the environment: other tests' processes shall see a GPU.
+# Not by the environment: other tests' processes need to see a GPU.
 jax.config.update("jax_platforms", "cpu")
 jax.config.update("jax_enable_x64", True)  # noqa: FBT003 - JAX's own signature
 jnp: Any = jax.numpy

@@ -30,7 +30,7 @@ class IntPointer(Protocol):
 
 
 def fake_nvrtc(**codes: int) -> SimpleNamespace:
-    """Make libnvrtc as ctypes shows it, with the codes that its functions shall return."""
+    """Make libnvrtc as ctypes shows it, with the codes that its functions return."""
     library = SimpleNamespace(num_destroyed=0)
 
     def version(major: IntPointer, minor: IntPointer) -> int:
