@@ -41,7 +41,9 @@ def _staging(run: Run) -> str:
         return ""
     core = _largest(passed(run, "host_memcpy", "bandwidth"))
     beside = (
-        f", and copies {readable(core.median, 'B/s')} otherwise" if core and core.median else ""
+        f"; libc's `memcpy` reaches {readable(core.median, 'B/s')} within host memory"
+        if core and core.median
+        else ""
     )
     return (
         f"One CPU core: it stages pageable uploads ({format_size(pageable.bytes)}) for the driver "

@@ -194,7 +194,7 @@ def about_host(run: Run) -> str:
     beside = f", and {every.num_threads} threads copy at {_number(every)}" if every else ""
     return (
         f"One core copies {format_size(one.bytes)} within host memory at {_number(one)}{beside}. "
-        "Every copy that is staged through host memory is slower than this."
+        "A copy that one core stages is slower than that core."
     )
 
 
