@@ -1,4 +1,4 @@
-// Copies to a GPU and back by the path that is cheapest on this machine. CMakeLists.txt builds it.
+// Copies to a GPU and back, along the cheapest path on this machine. CMakeLists.txt builds it.
 #include <cuda.h>
 #include <isthmus/driver.hpp>
 #include <isthmus/pinned.hpp>

@@ -1,8 +1,8 @@
-/* Copies to a GPU and back by whichever way is cheapest on this machine.
+/* Copies to a GPU and back, along the cheapest path on this machine.
  *
  *     cc 7_copy.c $(pkg-config --cflags --libs isthmus) -lcuda
  *
- * cuda.h and -lcuda are NVIDIA's. Where there is no GPU, -listhmus_emulator stands in for -lcuda. */
+ * cuda.h and -lcuda are NVIDIA's. Without a GPU, use -listhmus_emulator instead of -lcuda. */
 #include <cuda.h>
 #include <isthmus/isthmus.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  *
  *     cc 8_window.c $(pkg-config --cflags --libs isthmus) -lcuda
  *
- * cuda.h and -lcuda are NVIDIA's. Where there is no GPU, -listhmus_emulator stands in for -lcuda. */
+ * cuda.h and -lcuda are NVIDIA's. Without a GPU, use -listhmus_emulator instead of -lcuda. */
 #include <cuda.h>
 #include <isthmus/isthmus.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-"""An array in the CPU's memory, of which the GPU takes what is used."""
+"""An array in host memory that the GPU fetches on demand."""
 
 import numpy as np
 
