@@ -1,5 +1,5 @@
 """
-Copies many arrays by one call.
+Copies many arrays in one call.
 
 Uses the first GPU. Without one: ISTHMUS_DRIVER=emulated python 3_copy_state_dict.py
 """
