@@ -2,7 +2,7 @@
 NumPy arrays in pinned memory, which GPUs copy from and to at the link's speed.
 
 The memory comes from a pool: pinning is slow, so memory that was pinned is kept and reused. An
-array's memory returns to the pool when nothing uses the array any more.
+array's memory returns to the pool after the array's last use.
 """
 
 import math
@@ -159,15 +159,15 @@ def empty_like(
 @contextmanager
 def register(array: _Registered, *, device: "DeviceLike" = 0) -> Iterator[_Registered]:
     """
-    Pin memory that exists already, where it lies, during a `with` block.
+    Pin existing memory in place, during a `with` block.
 
-    Copies of it, and of its parts, then take place at the link's speed, as from `empty`, by this
-    library and any other. Pinning takes longer than one copy: it pays for memory that is copied
-    several times. Of an array with gaps the gaps are pinned, too.
+    This and other libraries then copy it, or parts of it, at the link's speed, like memory from
+    `empty`. Pinning takes longer than one copy, so it pays for memory that is copied several
+    times. Gaps of an array are pinned, too.
 
-    The end of the block waits for the copies under way, and for other work that the GPUs have.
-    Meanwhile no other thread may begin to copy the array, and no graph that copies it may be
-    launched later. In a forked child the array is ordinary memory, and the end does nothing.
+    The end of the block waits for running copies, and for other work of the GPUs. Meanwhile no
+    other thread may start to copy the array, and no graph that copies it may be launched later.
+    In a forked child the array is ordinary memory, and the end does nothing.
 
     Args:
         array: Any array in the host's memory, such as NumPy's, a PyTorch tensor, also one that is

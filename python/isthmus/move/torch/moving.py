@@ -12,22 +12,22 @@ def to(value: Any, device: object = "cuda") -> Any:  # noqa: ANN401 - a module o
     """
     Move a module, an optimizer, a tensor, or the tensors of a nested structure to a device.
 
-    Copies between the host and a GPU are made by `isthmus.copy`: from pageable memory several times
-    as fast as by PyTorch. All other moves are PyTorch's. Complete when this returns; the copies
-    begin after the work in PyTorch's current stream. Layouts without gaps are kept (channels_last).
+    `isthmus.copy` copies between the host and a GPU, from pageable memory several times as fast as
+    PyTorch. PyTorch makes all other moves. Complete on return; the copies begin after the work in
+    PyTorch's current stream. Layouts without gaps are kept (channels_last).
 
     Args:
-        value: A `torch.nn.Module`: its parameters and buffers are moved in place, as by
+        value: A `torch.nn.Module`: its parameters and buffers are moved in place, as with
             `Module.to`. A `torch.optim.Optimizer`: its state is moved in place. Another object with
-            a method `to`: the result is what `to(device)` gives. A tensor, or a structure of all
+            a method `to`: the result is that of `to(device)`. A tensor, or a structure of all
             these (a state dict, for instance): a new one is made. Python's containers, their
             subclasses, dataclasses, classes of attrs and what `torch.utils._pytree` knows are
             followed. Tensors that are there already stay, and all other objects.
         device: A GPU's ordinal, "cuda", "cuda:1", "cpu", or a torch.device.
 
     Returns:
-        The module or the optimizer, or what was made. What occurs twice in a structure is one
-        object there, too; views of one tensor become separate tensors.
+        The module, the optimizer or the new structure. What occurs twice in a structure is one
+        object in the result, too; views of one tensor become separate tensors.
 
     Raises:
         UsageError: There is no such device; the structure holds objects and no tensor, or itself,

@@ -22,37 +22,37 @@ def prefetch(
     loader: Iterable[Batch], device: object = "cuda", *, depth: int = 2
 ) -> "Prefetch[Batch]":
     """
-    Give a loader's batches on a GPU, uploaded while the batches before them are in use.
+    Yield a loader's batches on a GPU, uploaded while earlier batches are in use.
 
         for images, labels in isthmus.torch.prefetch(loader, device=0):
             ...
 
     A thread takes the batches from the loader, and frees their host memory without the GIL. The
-    copies are made in a stream of their own and through pinned buffers that are reused;
-    `pin_memory=True` isn't needed. A batch is given when its copies are complete. Its memory is
-    reused when the work that was in the consumer's stream when the batch was dropped is complete.
+    copies run in a stream of their own, through reused pinned buffers; `pin_memory=True` isn't
+    needed. A batch is yielded when its copies are complete. Its memory is reused after the work
+    that the consumer's stream held when the batch was dropped.
 
-    The loader may reuse its buffers: it is asked for a batch when the one before it is copied, and,
-    if that holds objects which aren't copied, such as NumPy's arrays, when the consumer asks.
-    Batches of a DataLoader that has workers, or collates by PyTorch's function, have memory of
-    their own: it is asked for the next one while a batch is copied.
+    The loader may reuse its buffers: each batch is requested once the previous one is copied, or,
+    if that holds objects that aren't copied, such as NumPy's arrays, when the consumer asks for it.
+    Batches of a DataLoader with workers, or with PyTorch's collate function, own their memory: the
+    next one is requested while a batch is copied.
 
     Args:
         loader: A DataLoader, or any iterable of batches: tensors in structures as `to` takes them.
-            Objects with a method `to` are moved by it. Everything else in a batch stays as it is.
-            Each iteration begins one of the loader's.
+            Objects with a method `to` move themselves. Everything else in a batch stays as it is.
+            Each iteration restarts the loader.
         device: A GPU's ordinal, "cuda", "cuda:1", or a torch.device. On "cpu" each batch is read
-            when it is asked for, and is what `to` gives.
-        depth: How many batches may be on the device or on their way there, besides the one in use.
+            on request, as `to` returns it.
+        depth: How many batches may be on the device or on their way, besides the one in use.
 
     Returns:
         An iterable, with `len()` if the loader has it. An error of the loader is raised after the
-        batches before it. Leaving the loop ends the thread, and closes the loader's iterator.
+        batches before it. Leaving the loop ends the thread and closes the loader's iterator.
         Several threads may share an iteration: each batch goes to one of them.
 
     Raises:
-        UsageError: There is no such device, or the depth isn't 1 or more. In a loop: a batch is
-            one that `to` refuses, or this process was forked from the one that began the loop.
+        UsageError: There is no such device, or the depth isn't 1 or more. In a loop: `to`
+            refuses a batch, or this process was forked from the one that began the loop.
         Unavailable: There is no PyTorch, or no driver.
     """
     _require_depth(depth)
