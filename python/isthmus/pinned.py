@@ -49,7 +49,7 @@ def pool_of(device: "DeviceLike") -> _native.PinnedPool:
     if found is not None:
         return found
     with pools_lock:
-        driver = default_windows().driver
+        driver = default_windows()._driver
         ordinal = ordinal_of(device, driver)
         if ordinal not in _pools:
             _pools[ordinal] = _native.PinnedPool(driver, ordinal)
@@ -189,7 +189,7 @@ def register(array: _Registered, *, device: "DeviceLike" = 0) -> Iterator[_Regis
             process ends.
     """
     windows = default_windows()
-    found = windows.reader.read_source(array)
+    found = windows._reader.read_source(array)
     if found.on_device:
         raise UsageError(f"this {found.what} is in a GPU's memory: only the host's is pinned")
     if isinstance(array, bytes | bytearray):
@@ -201,7 +201,7 @@ def register(array: _Registered, *, device: "DeviceLike" = 0) -> Iterator[_Regis
     if size_bytes == 0:
         yield array
         return
-    context = windows.pending_work.context(ordinal_of(device, windows.driver))
+    context = windows._pending_work.context(ordinal_of(device, windows._driver))
     registration = _native.Registration(context, pointer, size_bytes, read_only=found.read_only)
     try:
         yield array

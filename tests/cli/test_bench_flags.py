@@ -276,7 +276,7 @@ def test_repeat_measures_in_fresh_processes_and_keeps_what_each_has_found(invoke
 def test_a_process_that_is_killed_costs_its_own_results_and_is_no_interruption(
     invoke: Invoke, monkeypatch: pytest.MonkeyPatch, saved_runs: Callable[[], list[Path]]
 ) -> None:
-    start, started = fresh_process._started, list[subprocess.Popen[bytes]]()  # noqa: SLF001
+    start, started = fresh_process._started, list[subprocess.Popen[bytes]]()
 
     def start_and_kill_the_third(connection: int) -> subprocess.Popen[bytes]:
         started.append(start(connection))

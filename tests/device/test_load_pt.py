@@ -38,11 +38,11 @@ def ours(path: Path) -> Any:  # noqa: ANN401
 
 
 def forget_sparse_tensors() -> None:
-    utils = torch._utils  # noqa: SLF001
+    utils = torch._utils
     if hasattr(utils, "_get_sparse_tensors_to_validate"):  # one list for each thread
-        utils._get_sparse_tensors_to_validate().clear()  # noqa: SLF001
+        utils._get_sparse_tensors_to_validate().clear()
     else:  # older versions
-        utils._sparse_tensors_to_validate.clear()  # noqa: SLF001
+        utils._sparse_tensors_to_validate.clear()
 
 
 def require_same(path: Path, what: str = "object") -> bool:

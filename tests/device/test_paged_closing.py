@@ -93,7 +93,7 @@ except isthmus.UsageError as error:
 
 def test_a_call_that_comes_after_the_end_is_refused_in_other_threads_too() -> None:
     array = isthmus.PagedArray(np.zeros(1000, np.float32))
-    native = array._open  # noqa: SLF001 - what a call in another thread has already
+    native = array._open
     refused = []
 
     def call() -> None:

@@ -240,7 +240,7 @@ class Wrapper(torch.Tensor):  # type: ignore[misc]
 
     @staticmethod
     def __new__(cls: Any, inner: Any) -> Any:
-        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)  # noqa: SLF001
+        return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
 
     @classmethod
     def __torch_dispatch__(

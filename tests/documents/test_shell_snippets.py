@@ -60,13 +60,13 @@ def require_options(arguments: list[str]) -> None:
     """Let the program parse its arguments, and do nothing."""
     command: Any = typer.main.get_command(app)
     context = command.make_context("isthmus", list(arguments), resilient_parsing=False)
-    rest = [*context._protected_args, *context.args]  # noqa: SLF001 - where groups keep the rest
+    rest = [*context._protected_args, *context.args]
     while rest:
         name, found, rest = command.resolve_command(context, rest)
         command = found
         context = command.make_context(name, list(rest), parent=context)
         group = hasattr(command, "resolve_command")
-        rest = [*context._protected_args, *context.args] if group else []  # noqa: SLF001
+        rest = [*context._protected_args, *context.args] if group else []
 
 
 def require_targets(targets: list[str]) -> None:

@@ -93,7 +93,7 @@ class Torch:
     def _exchange(self) -> object:
         def borrow(tensor: Any, out: int) -> int:
             self.num_borrowed += 1
-            ctypes.memmove(out, ctypes.byref(tensor._tensor), ctypes.sizeof(tensor._tensor))  # noqa: SLF001
+            ctypes.memmove(out, ctypes.byref(tensor._tensor), ctypes.sizeof(tensor._tensor))
             return 0
 
         def current_stream(_kind: int, _device: int, out: Any) -> int:

@@ -105,7 +105,7 @@ class Trees:
             lambda: base.flatten()[:0],
             lambda: base.unsqueeze(0).expand(3, *base.shape),
             lambda: base.conj() if base.dtype.is_complex else base[..., 1:],
-            lambda: torch._neg_view(base) if base.dtype.is_floating_point else base,  # noqa: SLF001
+            lambda: torch._neg_view(base) if base.dtype.is_floating_point else base,
         ]
         return self._random.choice(changes)()
 
@@ -224,13 +224,13 @@ class Same:
     def _require_storage(self, found: Any, wanted: Any, where: str) -> None:  # noqa: ANN401
         if isinstance(wanted, torch.storage.TypedStorage):
             assert found.dtype == wanted.dtype, where
-            found, wanted = found._untyped_storage, wanted._untyped_storage  # noqa: SLF001
+            found, wanted = found._untyped_storage, wanted._untyped_storage
         assert (found.nbytes(), found.device) == (wanted.nbytes(), wanted.device), where
         if wanted.device.type == "cuda":  # on the host ours may grow, which a mapped one can't
             assert found.resizable() == wanted.resizable(), where
         if wanted.device.type == "meta":
             return
-        ours, theirs = found._cdata, wanted._cdata  # noqa: SLF001 - which storage it is
+        ours, theirs = found._cdata, wanted._cdata
         assert self._storages.setdefault(theirs, ours) == ours, f"{where}: another storage"
         assert len(set(self._storages.values())) == len(self._storages), f"{where}: tied"
         assert bytes(found.cpu()) == bytes(wanted.cpu()), where

@@ -132,7 +132,7 @@ def test_a_copy_comes_after_the_work_of_its_tensors_stream(
     torch.cuda.synchronize()
     for value, named in ((1, False), (2, True), (3, False)):
         with torch.cuda.stream(stream):
-            torch.cuda._sleep(SLOW_CYCLES)  # noqa: SLF001 - PyTorch's own tests use it
+            torch.cuda._sleep(SLOW_CYCLES)
             tensor.fill_(value)
             if not named:
                 isthmus.copy(host, tensor)
@@ -140,7 +140,7 @@ def test_a_copy_comes_after_the_work_of_its_tensors_stream(
             isthmus.copy(host, tensor, stream=stream)
         assert (host == value).all()
     with torch.cuda.stream(stream):
-        torch.cuda._sleep(SLOW_CYCLES)  # noqa: SLF001
+        torch.cuda._sleep(SLOW_CYCLES)
         doubled = tensor * 2
         future = isthmus.copy_async(tensor, np.full(size, 9, np.uint8))
         host[:] = 0

@@ -69,7 +69,7 @@ def test_two_libraries_that_are_busy_in_two_streams(torch: Any, cupy: Any) -> No
     cupy.cuda.get_current_stream().synchronize()
     for value in range(1, 6):
         with torch.cuda.stream(mine):
-            torch.cuda._sleep(SLOW_CYCLES)  # noqa: SLF001
+            torch.cuda._sleep(SLOW_CYCLES)
             tensor.fill_(value)
         with theirs, torch.cuda.stream(mine):
             isthmus.copy(array, tensor)

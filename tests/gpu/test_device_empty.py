@@ -84,7 +84,7 @@ def test_memory_is_freed_only_after_a_kernel_that_is_told_nothing_of_its_owner(t
     view, result = torch.from_dlpack(array), torch.zeros(1 << 20, dtype=torch.uint8, device="cuda")
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
-        torch.cuda._sleep(SLOW_CYCLES)  # noqa: SLF001 - the only kernel that takes its time
+        torch.cuda._sleep(SLOW_CYCLES)
         result.copy_(view)
     # Nothing but the running work knows of the memory now: freeing it waits for that.
     del view, array

@@ -59,7 +59,7 @@ def test_many_copies_begin_after_the_work_of_pytorchs_stream(torch: Any) -> None
     homes = [torch.empty(1000).pin_memory() for _ in tensors]
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
-        torch.cuda._sleep(50_000_000)  # noqa: SLF001 - nothing else keeps a stream busy
+        torch.cuda._sleep(50_000_000)
         for tensor in tensors:
             tensor.add_(3)
         isthmus.copy(homes, tensors)
@@ -72,7 +72,7 @@ def test_an_event_makes_pytorchs_stream_wait(torch: Any) -> None:
     copying, computing = torch.cuda.Stream(), torch.cuda.Stream()
     torch.cuda.synchronize()
     with torch.cuda.stream(copying):
-        torch.cuda._sleep(50_000_000)  # noqa: SLF001 - the copy waits for it
+        torch.cuda._sleep(50_000_000)
     future = isthmus.copy_async(target, source, stream=copying, source_order="stream")
     assert future.event.handle
     future.event.wait(computing)

@@ -48,7 +48,7 @@ def test_batches_arrive_in_order_while_earlier_ones_are_in_use(
 ) -> None:
     sums = []
     for batch in isthmus.torch.prefetch(batches(torch, 12, pinned=pinned), 0):
-        torch.cuda._sleep(20_000_000)  # noqa: SLF001 - holds the consumer's stream
+        torch.cuda._sleep(20_000_000)
         assert batch["images"].is_cuda
         assert batch["more"][1][0].shape == (5, 7)
         sums.append(batch["images"].mean() + batch["labels"].float().mean() + batch["more"][0])
@@ -61,7 +61,7 @@ def test_memory_in_use_is_not_given_to_a_later_batch(
 ) -> None:
     copies = []
     for batch in isthmus.torch.prefetch(batches(torch, 10), 0):
-        torch.cuda._sleep(50_000_000)  # noqa: SLF001 - the batch is dropped before it is used
+        torch.cuda._sleep(50_000_000)
         copies.append(batch["images"].clone())
         del batch
     for i, copy in enumerate(copies):
@@ -242,7 +242,7 @@ def test_pending_work_on_a_tensor_comes_before_it_is_saved(
     tensor = torch.zeros(8 * MIB, dtype=torch.uint8, device="cuda")
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
-        torch.cuda._sleep(200_000_000)  # noqa: SLF001
+        torch.cuda._sleep(200_000_000)
         tensor.fill_(7)
         isthmus.save_safetensors({"a": tensor}, tmp_path / "saved")
     found = isthmus.load_safetensors(tmp_path / "saved")["a"]
@@ -288,7 +288,7 @@ def test_the_state_of_a_model_and_its_optimizer_is_loaded(
     path = tmp_path / "checkpoint.pt"
     torch.save({"net": net.state_dict(), "optimizer": optimizer.state_dict()}, path)
     found = isthmus.load_pt(path)
-    assert found["net"]._metadata == net.state_dict()._metadata  # noqa: SLF001
+    assert found["net"]._metadata == net.state_dict()._metadata
     other = torch.nn.Linear(300, 200).cuda()
     other.load_state_dict(found["net"])
     assert torch.equal(other.weight, net.weight)

@@ -35,7 +35,7 @@ class Reusing:
 def test_a_loader_may_reuse_its_memory(torch: Any, device: str, pinned: bool) -> None:  # noqa: ANN401
     found = []
     for batch in isthmus.torch.prefetch(Reusing(torch, device, pinned=pinned), 0):
-        torch.cuda._sleep(5_000_000)  # noqa: SLF001 - holds the consumer's stream
+        torch.cuda._sleep(5_000_000)
         found.append(batch["x"][0].aminmax())
     assert [(low.item(), high.item()) for low, high in found] == [(i, i) for i in range(12)]
 
@@ -54,7 +54,7 @@ def test_objects_that_move_themselves_are_moved_and_their_memory_is_kept(
     loader = torch.utils.data.DataLoader(given, batch_size=None, num_workers=workers)
     copies = []
     for batch in isthmus.torch.prefetch(loader, 0):
-        torch.cuda._sleep(20_000_000)  # noqa: SLF001 - the batch is dropped before it is used
+        torch.cuda._sleep(20_000_000)
         copies.append((batch[0].data.clone(), batch[1].clone()))
         del batch
     for number, (data, plain) in enumerate(copies):

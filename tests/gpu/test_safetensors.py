@@ -102,7 +102,7 @@ def test_memory_that_pytorch_still_uses_in_its_stream_is_not_overwritten_too_ear
     size = sum(len(content) for _, _, content in MODEL.values())
     old = torch.full((size,), 7, dtype=torch.uint8, device="cuda")
     kept = torch.zeros_like(old)
-    torch.cuda._sleep(200_000_000)  # noqa: SLF001 - PyTorch's own tests hold a stream like this
+    torch.cuda._sleep(200_000_000)
     kept.copy_(old)
     del old  # its memory may be given out again at once, in stream order
     tensors = isthmus.load_safetensors(model)

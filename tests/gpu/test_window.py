@@ -51,7 +51,7 @@ def test_work_that_pytorch_has_launched_is_waited_for(torch: Any) -> None:  # no
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         tensor = torch.zeros(SIZE, dtype=torch.uint8, device="cuda")
-        torch.cuda._sleep(50_000_000)  # noqa: SLF001 - the only busy kernel that PyTorch has
+        torch.cuda._sleep(50_000_000)
         tensor.fill_(7)
         with isthmus.window(tensor) as window:
             assert window.read(16, SIZE - 16) == b"\7" * 16
@@ -156,7 +156,7 @@ def test_a_cupy_array_of_any_allocator_is_mapped_or_unavailable(
 ) -> None:
     allocators = {
         "default pool": cupy.get_default_memory_pool().malloc,
-        "no pool": cupy.cuda.memory._malloc,  # noqa: SLF001 - cudaMalloc, as CuPy names it
+        "no pool": cupy.cuda.memory._malloc,
         "stream-ordered": cupy.cuda.malloc_async,
     }
     cupy.cuda.set_allocator(allocators[pool])

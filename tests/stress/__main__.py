@@ -98,7 +98,7 @@ def require_nothing_left(place: Place) -> None:
 
 
 def machine() -> dict[str, Any]:
-    driver = isthmus.Windows().driver
+    driver = isthmus.Windows()._driver
     return {
         "emulated": driver.emulated,
         "device": driver.device(0).name,
@@ -133,7 +133,7 @@ def tell_warnings_apart(place: Place) -> None:
 
 
 def run(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    emulated = isthmus.Windows().driver.emulated
+    emulated = isthmus.Windows()._driver.emulated
     faults = emulated and not options.no_faults
     place = Place(folder, faults=faults, captures=not options.no_captures)
     tell_warnings_apart(place)

@@ -91,7 +91,7 @@ def test_what_needs_a_device_names_the_emulated_one(call: str, tmp_path: Path) -
 
 def test_windows_of_a_driver_that_is_named_must_have_it(source: str) -> None:
     if source.startswith("emulated"):
-        assert isthmus.Windows(source).driver.device_count() == 0
+        assert isthmus.Windows(source)._driver.device_count() == 0
     else:
         with pytest.raises(isthmus.Unavailable, match="libcuda"):
             isthmus.Windows(source)

@@ -28,7 +28,7 @@ with isthmus.window(array) as window:
     window.write(b"1234")
     assert window.read(4) == b"1234"
 from isthmus.move.windows.opening import default_windows
-print(isthmus.__version__, default_windows().driver.device(0).name)
+print(isthmus.__version__, default_windows()._driver.device(0).name)
 """
 
 pytestmark = pytest.mark.skipif(not WHEELS, reason="there are no wheels: `make wheel` makes them")

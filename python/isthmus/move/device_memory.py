@@ -44,6 +44,6 @@ def device_empty(
     lengths = lengths_of(shape)
     require_addressable(lengths, kind.itemsize)
     windows = default_windows()
-    ordinal = ordinal_of(device, windows.driver)
-    context = windows.pending_work.context(ordinal)
+    ordinal = ordinal_of(device, windows._driver)
+    context = windows._pending_work.context(ordinal)
     return DeviceArray(context, lengths, kind, ordinal)

@@ -40,7 +40,7 @@ class _Emulation:
             if self._num_blocks == 0:
                 emulated = Windows(f"emulated:{profile}" if profile else "emulated")
                 self._outside = _exchange(_Opened(emulated, None, {}))
-                self._profile = emulated.driver.profile
+                self._profile = emulated._driver.profile
             elif profile not in {"", self._profile}:
                 raise UsageError(
                     f"isthmus.emulated({profile!r}) was entered while another block uses the "

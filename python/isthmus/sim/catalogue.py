@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from isthmus.errors import UsageError
-from isthmus.ground.suggest import did_you_mean, shortened
+from isthmus.ground.spelling import did_you_mean, shortened
 from isthmus.show.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped_lines
 from isthmus.show.format import Format
 from isthmus.show.page import Table

@@ -82,7 +82,7 @@ def _require_loaded(contents: bytes, header: Header) -> None:
     path = temporary_folder() / _FILE
     path.write_bytes(contents)
     tensors = isthmus.load_safetensors(path, framework="dlpack")
-    reader = isthmus.Windows().reader
+    reader = isthmus.Windows()._reader
     require(list(tensors) == [entry.name for entry in header.entries], "other tensors are loaded")
     for entry in header.entries:
         described = reader.read(tensors[entry.name], ordered=False)

@@ -106,7 +106,7 @@ class OddNodes(AskedNodes):
 
     def __init__(self, nodes: AskedNodes, devices: dict[str, str]) -> None:
         (address,) = nodes.names()
-        super().__init__(nodes._asking, dict.fromkeys(devices, address))  # noqa: SLF001
+        super().__init__(nodes._asking, dict.fromkeys(devices, address))
         self._devices = devices
 
     def called(self, node: str, function: str, text: str) -> tuple[Callable[[str], str], str]:

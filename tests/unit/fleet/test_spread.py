@@ -174,7 +174,7 @@ def test_an_error_because_a_worker_was_lost_is_no_fault_of_its_answers() -> None
             return OSError("connection lost")
         return right(worker, text)
 
-    workers._reply = reply  # noqa: SLF001 - it needs the workers
+    workers._reply = reply
     assert spread(workers) == (ALL, ["lost: the worker at a; its work is done again"])
 
 

@@ -138,7 +138,7 @@ def test_a_measurement_ends_with_a_worker_that_is_killed() -> None:
 @pytest.mark.native
 def test_a_measurement_whose_worker_has_ended_before_it_began_does_not_begin() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", worker._PROGRAM, "1", "--version"],  # noqa: SLF001 - as it is run
+        [sys.executable, "-c", worker._PROGRAM, "1", "--version"],
         capture_output=True,
         text=True,
         check=False,

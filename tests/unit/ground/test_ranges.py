@@ -16,9 +16,9 @@ from isthmus.ground import ranges
 @pytest.fixture(autouse=True)
 def anew() -> Any:  # noqa: ANN401 - a generator
     """Ask for the setting again."""
-    ranges._nvtx.cache_clear()  # noqa: SLF001
+    ranges._nvtx.cache_clear()
     yield
-    ranges._nvtx.cache_clear()  # noqa: SLF001
+    ranges._nvtx.cache_clear()
 
 
 class Nvtx(ModuleType):

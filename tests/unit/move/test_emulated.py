@@ -19,7 +19,7 @@ _FAULTS = Path(__file__).parents[3] / "build/release/bin/libisthmus_system_fault
 
 
 def _device_name(ordinal: int = 0) -> str:
-    return opening.default_windows().driver.device(ordinal).name
+    return opening.default_windows()._driver.device(ordinal).name
 
 
 @pytest.fixture(autouse=True)
@@ -165,7 +165,7 @@ def test_an_unknown_profile_is_refused_with_the_known_ones() -> None:
 def test_the_environment_chooses_it_for_a_whole_process() -> None:
     code = (
         "from isthmus.move.windows.opening import default_windows\n"
-        "print(default_windows().driver.device(0).name)"
+        "print(default_windows()._driver.device(0).name)"
     )
     assert run_code(code, {"ISTHMUS_DRIVER": "emulated"}).out == f"{_SMALL}\n"
 

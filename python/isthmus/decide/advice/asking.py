@@ -171,7 +171,7 @@ def _profile(machine: str | None, device: "DeviceLike") -> "Profile":
         return machine_profile(machine)
     from isthmus.move.windows.opening import default_windows
 
-    driver = default_windows().driver
+    driver = default_windows()._driver
     return profile_here(driver, ordinal_of(device, driver))
 
 
@@ -225,7 +225,7 @@ def _wait_for(device: "DeviceLike") -> Callable[[], None]:
     from isthmus.move.windows.opening import default_windows
 
     windows = default_windows()
-    return windows.pending_work.context(ordinal_of(device, windows.driver)).synchronize
+    return windows._pending_work.context(ordinal_of(device, windows._driver)).synchronize
 
 
 def _median(call: Callable[[], object]) -> float:

@@ -148,7 +148,7 @@ def note_writes() -> NoteWrites:
             one(tensor)
 
     # What that calls: to ask for the type of a sequence takes longer than the rest.
-    many: NoteWrites = getattr(torch._C, "_increment_version", each)  # noqa: SLF001
+    many: NoteWrites = getattr(torch._C, "_increment_version", each)
     try:
         many(())
     except (RuntimeError, TypeError):  # older versions take one tensor

@@ -95,7 +95,7 @@ class PagedArray(BuiltIn):
         """
         self.unit_bytes = unit_bytes_of(unit)
         windows = default_windows()
-        self.device = ordinal_of(device, windows.driver)
+        self.device = ordinal_of(device, windows._driver)
         self._source = source_of(source, self.device)
         self.shape: tuple[int, ...] = self._source.shape
         self.dtype = self._source.dtype
@@ -104,7 +104,7 @@ class PagedArray(BuiltIn):
         budget = budget_of(policy, device_bytes, size_bytes, self.unit_bytes)
         self.budgeted = budget is not None
         file = self._source.file
-        context = windows.pending_work.context(self.device)
+        context = windows._pending_work.context(self.device)
         self._context = context
         self._operands = Operands(windows, context, self.device)
         memory = _native.PagedMemory(

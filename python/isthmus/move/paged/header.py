@@ -44,9 +44,9 @@ def kernels_of(windows: Windows, device: int) -> _native.Kernels:
     """Give the kernels of a device, compiled once for each driver."""
     of_devices = _kernels.setdefault(windows, {})
     if device not in of_devices:
-        driver = windows.driver
+        driver = windows._driver
         of_devices[device] = _native.Kernels(
-            windows.pending_work.context(device),
+            windows._pending_work.context(device),
             nvrtc=None if driver.emulated else find_nvrtc(cuda_major(driver.version)),
             cache_folder=_native.kernel_cache_folder(),
         )

@@ -164,13 +164,13 @@ class Operands:
 
     def _on_device(self, given: object, what: str) -> Operand:
         """Wait for the work on an array of the device."""
-        array = self._windows.reader.read_source(given)
+        array = self._windows._reader.read_source(given)
         shape = array.shape or ()
         device = array.device
         if array.size_bytes > 0:
             # A kernel that reads what isn't there ends all work of the GPU.
             ends = array.pointer, array.pointer + array.size_bytes - 1
-            found = [_native.pointer_device(self._windows.driver, end) for end in ends]
+            found = [_native.pointer_device(self._windows._driver, end) for end in ends]
             if None in found:
                 raise UsageError(
                     f"{what} at {array.pointer:#x}: CUDA doesn't know {array.size_bytes} bytes of "
@@ -186,7 +186,7 @@ class Operands:
         if not is_c_contiguous(shape, array.strides, array.item_bits // 8):
             raise UsageError(f"{what} have gaps: pass a contiguous copy")
         if array.stream is not None:
-            self._windows.pending_work.wait(array.stream, array.device, array.pointer)
+            self._windows._pending_work.wait(array.stream, array.device, array.pointer)
         item_bytes = array.item_bits // 8
         count = array.size_bytes // item_bytes
         return Operand(

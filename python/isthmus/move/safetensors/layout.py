@@ -95,11 +95,11 @@ def fill(  # noqa: PLR0913 - a copy has two ends and an order
     block's.
     """
     if stream not in {None, block.stream}:
-        transfers.wait(block.stream, device)
+        transfers._wait(block.stream, device)
     try:
         for run in runs:
             with part("copy from the file"):
-                transfers.native.copy_file(
+                transfers._native.copy_file(
                     block.pointer + run.target,
                     descriptor,
                     run.first,

@@ -108,9 +108,9 @@ def load_safetensors(
     """
     files, where = files_of(path)
     transfers = default_transfers()
-    ordinal = ordinal_of(device, transfers.driver)
+    ordinal = ordinal_of(device, transfers._driver)
     order = None if stream is None else stream_handle(stream)
-    target = framework_of(framework, ordinal, transfers.driver)
+    target = framework_of(framework, ordinal, transfers._driver)
     with ExitStack() as opened:
         shards = [opened.enter_context(_open(file, where)) for file in files]
         _require_names(shards, where)

@@ -63,7 +63,7 @@ def save_safetensors(
     target = _target(path)
     windows = default_windows()
     with part("read arrays"):
-        saved = saved_tensors(tensors, windows.reader)
+        saved = saved_tensors(tensors, windows._reader)
         header = header_of(saved, metadata)
     with part("wait for their work"):
         _await_work(saved, windows)
@@ -93,7 +93,7 @@ def _await_work(saved: Iterable[SavedTensor], windows: Windows) -> None:
         key = (array.stream or 0, array.device)
         if array.stream is None or array.size_bytes == 0 or key in done:
             continue
-        windows.pending_work.wait(array.stream, array.device, array.pointer)
+        windows._pending_work.wait(array.stream, array.device, array.pointer)
         if array.device is not None:  # else the stream may be another device's
             done.add(key)
 
@@ -101,16 +101,16 @@ def _await_work(saved: Iterable[SavedTensor], windows: Windows) -> None:
 def _save(
     header: bytes, saved: list[SavedTensor], file: WholeFile, windows: Windows, *, durable: bool
 ) -> None:
-    beginning = windows.reader.read_source(header).pointer
+    beginning = windows._reader.read_source(header).pointer
     ranges = [(beginning, len(header), _ON_HOST, "the header")]
-    ranges += [_range(tensor, windows.driver) for tensor in saved if tensor.array.size_bytes]
+    ranges += [_range(tensor, windows._driver) for tensor in saved if tensor.array.size_bytes]
     total_bytes = sum(size_bytes for _, size_bytes, _, _ in ranges)
     devices = [device for _, _, device, _ in ranges if device != _ON_HOST]
     num_pieces, piece_bytes = _pieces(total_bytes)
     staging = _staging(num_pieces * piece_bytes, devices)
     try:
         _native.save_ranges(
-            windows.driver if devices else None,
+            windows._driver if devices else None,
             file.descriptor,
             ranges,
             staging=staging,

@@ -106,10 +106,10 @@ def _loaded(torch: Any, opened: FileIO, file: Path, where: Any, stream: int | No
                 f"{file}: neither a zip archive nor pickles of less than {_MOST_LEGACY_BYTES} bytes"
             )
         return torch.load(same, **plain)
-    archive = torch._C.PyTorchFileReader(same)  # noqa: SLF001 - the one that torch.load uses
+    archive = torch._C.PyTorchFileReader(same)
     records = _records(archive, opened, file)
     require_bounded(archive.get_record("data.pkl"), str(file))
-    skips = getattr(torch.serialization._serialization_tls, "skip_data", False)  # noqa: SLF001
+    skips = getattr(torch.serialization._serialization_tls, "skip_data", False)
     if records is None or skips or _is_swapped(torch, archive):
         return torch.load(same, **plain)
     mover = _Mover(torch, where, opened, file, records, stream)

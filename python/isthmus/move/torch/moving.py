@@ -55,7 +55,7 @@ def sent(value: Any, device: Any, *, non_blocking: bool = False) -> Any:  # noqa
         return value
     if isinstance(value, torch.nn.Module):
         # As Module.to() does: this visits buffers, gradients and what modules cache of them.
-        value._apply(lambda tensor: moved(tensor, device))  # noqa: SLF001
+        value._apply(lambda tensor: moved(tensor, device))
     if non_blocking:
         with contextlib.suppress(TypeError):  # not every type's method takes it
             return value.to(device, non_blocking=True)

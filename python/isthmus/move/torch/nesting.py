@@ -225,7 +225,7 @@ def recording(made: list[Any], device: Any) -> Any:  # noqa: ANN401 - of PyTorch
 
 @functools.cache
 def _recorder(torch: Any) -> Any:  # noqa: ANN401 - a type
-    class Recorder(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc] # noqa: SLF001
+    class Recorder(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         def __init__(self, made: list[Any], device: Any) -> None:  # noqa: ANN401
             super().__init__()
             self._made, self._device = made, device

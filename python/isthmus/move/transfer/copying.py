@@ -30,7 +30,7 @@ def default_transfers() -> Transfers:
 
 def _open_and_copy(target: object, source: object, stream: object) -> Rest | None:
     """Do what the native module does, by the copies of a driver that isn't open yet."""
-    return default_transfers()._copy_arrays(target, source, stream)  # noqa: SLF001
+    return default_transfers()._copy_arrays(target, source, stream)
 
 
 NOT_OPEN = _open_and_copy, None
@@ -41,7 +41,7 @@ _default: tuple[CopyArrays, Transfers | None] = NOT_OPEN
 
 def _use(transfers: Transfers | None) -> None:
     global _default  # noqa: PLW0603 - one for all of the process
-    _default = NOT_OPEN if transfers is None else (transfers._copy_arrays, transfers)  # noqa: SLF001
+    _default = NOT_OPEN if transfers is None else (transfers._copy_arrays, transfers)
 
 
 def exchange_default(transfers: Transfers | None) -> Transfers | None:
@@ -107,7 +107,7 @@ def copy(
     # Not by the method: one more call takes 0.05 us, and small copies take 0.5.
     rest = copy_arrays(target, source, stream)
     if rest is not None:
-        (transfers or default_transfers()).copy_rest((target, source), rest, casting)
+        (transfers or default_transfers())._copy_rest((target, source), rest, casting)
 
 
 def copy_async(
@@ -146,10 +146,10 @@ def copy_async(
     if casting != "no":
         require_casting(casting)
     # As in copy(): the method would take as long as half a small copy.
-    begun = transfers._copy_arrays_async(target, source, stream, source_order)  # noqa: SLF001
+    begun = transfers._copy_arrays_async(target, source, stream, source_order)
     if begun is None or isinstance(begun, _native.CopyFuture):
         return CopyFuture(begun)
-    return CopyFuture(transfers.begin_rest((target, source), begun, source_order, casting))
+    return CopyFuture(transfers._begin_rest((target, source), begun, source_order, casting))
 
 
 @overload
@@ -181,7 +181,7 @@ def explain(
         Unavailable: As for `isthmus.copy`.
     """
     # Not by the method, whose two forms take no array of either kind.
-    return default_transfers()._explained(target, source, stream)  # noqa: SLF001
+    return default_transfers()._explained(target, source, stream)
 
 
 def stats() -> CopyStats:

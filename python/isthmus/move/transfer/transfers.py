@@ -49,25 +49,16 @@ class Transfers:
         if windows is not None and not isinstance(windows, Windows):
             raise UsageError(f"the windows of copies must be isthmus.Windows, not {windows!r}")
         self._windows = default_windows() if windows is None else windows
-        self._reader = self._windows.reader
-        self._native = _native.Transfers(self._windows.native, self._reader)
+        self._driver = self._windows._driver
+        self._reader = self._windows._reader
+        self._native = _native.Transfers(self._windows._native, self._reader)
         self._copy_arrays = self._native.copy_arrays
         self._copy_arrays_async = self._native.copy_arrays_async
         self._has_compiler = False
 
-    @property
-    def native(self) -> _native.Transfers:
-        """The copies by addresses, for the rest of the package."""
-        return self._native
-
-    @property
-    def driver(self) -> _native.Driver:
-        """The driver of these devices."""
-        return self._windows.driver
-
-    def wait(self, stream: int, device: int) -> None:
+    def _wait(self, stream: int, device: int) -> None:
         """Return when the work of a CUstream of a device is complete."""
-        self._windows.pending_work.wait(stream, device, 0)
+        self._windows._pending_work.wait(stream, device, 0)
 
     def copy(
         self,
@@ -82,9 +73,9 @@ class Transfers:
             require_casting(casting)
         rest = self._copy_arrays(target, source, stream)
         if rest is not None:
-            self.copy_rest((target, source), rest, casting)
+            self._copy_rest((target, source), rest, casting)
 
-    def copy_rest(
+    def _copy_rest(
         self, objects: tuple[object, object], rest: Rest, casting: Casting = NO_CASTING
     ) -> None:
         """Copy what the native module has read and left to Python."""
@@ -119,9 +110,9 @@ class Transfers:
         begun = self._copy_arrays_async(target, source, stream, source_order)
         if begun is None or isinstance(begun, _native.CopyFuture):
             return CopyFuture(begun)
-        return CopyFuture(self.begin_rest((target, source), begun, source_order, casting))
+        return CopyFuture(self._begin_rest((target, source), begun, source_order, casting))
 
-    def begin_rest(
+    def _begin_rest(
         self,
         objects: tuple[object, object],
         rest: Rest,
@@ -156,8 +147,8 @@ class Transfers:
         if self._has_compiler:
             return
         self._has_compiler = True
-        emulated = self.driver.emulated  # needs no compiler
-        found = None if emulated else find_nvrtc(cuda_major(self.driver.version))
+        emulated = self._driver.emulated  # needs no compiler
+        found = None if emulated else find_nvrtc(cuda_major(self._driver.version))
         self._native.use_nvrtc(found or "")
 
     @overload
@@ -191,7 +182,7 @@ class Transfers:
                 hint="docs/copy.md says when",
             )
         if work.target.on_device or work.source.on_device:
-            self.driver.require_devices()
+            self._driver.require_devices()
         size_bytes = work.target.size_bytes
         ends = work.plain or PlainCopy(work.target.pointer, work.source.pointer, size_bytes)
         native = self._native.explain(ends.target, ends.source, size_bytes, stream=work.stream)

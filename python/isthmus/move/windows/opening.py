@@ -60,32 +60,12 @@ class Windows:
         self._native = _native.Windows(
             self._driver, backend=backend, bar1_limit_bytes=bar1_limit_bytes
         )
-        self._pending = PendingWork(self._driver)
-        self._reader = _native.ArrayReader(Answers(self._pending))
+        self._pending_work = PendingWork(self._driver)
+        self._reader = _native.ArrayReader(Answers(self._pending_work))
 
     @staticmethod
     def _opened_driver(source: str) -> _native.Driver:
         return _native.Driver.open(source)
-
-    @property
-    def driver(self) -> _native.Driver:
-        """The driver of the devices."""
-        return self._driver
-
-    @property
-    def native(self) -> _native.Windows:
-        """The native module's windows."""
-        return self._native
-
-    @property
-    def pending_work(self) -> PendingWork:
-        """Waits for the work of arrays' libraries on these devices."""
-        return self._pending
-
-    @property
-    def reader(self) -> _native.ArrayReader:
-        """What reads arrays on these devices."""
-        return self._reader
 
     def open(
         self,
@@ -112,7 +92,7 @@ class Windows:
         _require_number("threads", threads, first=1, last=_MAX_THREADS)
         found = device_bytes_of(memory, size, self._reader, ordered=sync)
         if sync and found.pending_stream is not None:
-            self._pending.wait(found.pending_stream, found.pending_device, found.pointer)
+            self._pending_work.wait(found.pending_stream, found.pending_device, found.pointer)
         opened = self._native.open(
             found.pointer,
             found.size_bytes,
@@ -248,6 +228,4 @@ def window(
         UsageError: It isn't a GPU's own memory, was freed, isn't contiguous, or is empty.
         Unavailable: Windows can't work here; each backend's reason is given. Or BAR1 is used up.
     """
-    return default_windows()._open(  # noqa: SLF001 - its own module's
-        memory, size, threads=threads, check=check, sync=sync
-    )
+    return default_windows()._open(memory, size, threads=threads, check=check, sync=sync)

@@ -108,7 +108,7 @@ class FakeDevice:
 
 def session(bench: Bench, device: FakeDevice | None = None) -> NativeSession:
     made = NativeSession(device or FakeDevice())  # type: ignore[arg-type]
-    made._opened = bench  # type: ignore[assignment]  # noqa: SLF001
+    made._opened = bench  # type: ignore[assignment]
     return made
 
 

@@ -46,7 +46,7 @@ class Unexportable(DlpackArray):
 
 @pytest.fixture
 def reader() -> _native.ArrayReader:
-    return isthmus.Windows("emulated").reader
+    return isthmus.Windows("emulated")._reader
 
 
 @pytest.mark.parametrize("asked_for", ["device", "memory"])
@@ -229,7 +229,7 @@ def test_arrays_of_device_empty_are_what_their_interface_says(
     shape: tuple[int, ...], dtype: str
 ) -> None:
     with isthmus.emulated():
-        reader = isthmus.Windows("emulated").reader
+        reader = isthmus.Windows("emulated")._reader
         array = isthmus.device_empty(shape, dtype)
         shown = SimpleNamespace(__cuda_array_interface__=array.__cuda_array_interface__)
         by_protocol = reader.read_source(shown)

@@ -38,7 +38,7 @@ def test_two_arrays_of_one_kind_share_their_functions(monkeypatch: pytest.Monkey
         declare_device=lambda name, signature, link: (name, signature, link),
     )
     # Others must not find the functions of this one.
-    monkeypatch.setattr(access, "_declared", cache(access._declared.__wrapped__))  # noqa: SLF001
+    monkeypatch.setattr(access, "_declared", cache(access._declared.__wrapped__))
     monkeypatch.setitem(sys.modules, "numba.cuda", numba)
     with (
         isthmus.emulated(),

@@ -42,7 +42,7 @@ def like_pytorch(value: Any) -> Any:  # noqa: ANN401
                 done[id(leaf)] = leaf
         return done[id(leaf)]
 
-    return torch.utils._pytree.tree_map(once, value)  # noqa: SLF001
+    return torch.utils._pytree.tree_map(once, value)
 
 
 def test_random_pytrees_become_what_pytorch_makes_of_them() -> None:
@@ -79,7 +79,7 @@ def test_objects_become_what_their_own_methods_give(holder: str) -> None:
         given = nests.nest(seed, [tensor], kinds, [holder])
         found = changed(given, to, to, "value").value
         given = nests.nest(seed, [tensor], kinds, [holder])
-        wanted = torch.utils._pytree.tree_map(to, given, is_leaf=lambda leaf: hasattr(leaf, "to"))  # noqa: SLF001
+        wanted = torch.utils._pytree.tree_map(to, given, is_leaf=lambda leaf: hasattr(leaf, "to"))
         text = nests.differences(found, wanted, torch, {})
         assert not text, f"seed {seed}: {text}"
 

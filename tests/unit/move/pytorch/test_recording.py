@@ -29,6 +29,6 @@ def test_of_a_sparse_tensor_its_parts_are_found(name: str) -> None:
     with recording(made, HERE):
         copied = sparse.to(HERE, copy=True)
     assert all(tensor.layout == torch.strided for tensor in made)
-    values = copied._values() if name == "coo" else copied.values()  # noqa: SLF001
+    values = copied._values() if name == "coo" else copied.values()
     assert values.data_ptr() in {tensor.data_ptr() for tensor in made}
     assert len(made) == (2 if name == "coo" else 3)

@@ -98,7 +98,7 @@ def test_a_pytorch_that_takes_one_tensor_at_a_time_is_told_of_each(
     def refuse(_tensors: object) -> None:
         raise RuntimeError("increment_version expect tensor")
 
-    torch.module._C._increment_version = refuse  # noqa: SLF001
+    torch.module._C._increment_version = refuse
     one, other = (torch.tensor(memory.pointer + offset, (100,)) for offset in (0, 400))
     transfers.copy([one, other], [ITEMS, ITEMS])
     transfers.copy(one, ITEMS)

@@ -155,7 +155,7 @@ def test_a_dropped_future_keeps_its_arrays_too(
 def test_the_source_may_change_after_the_call_and_the_call_does_not_wait_for_the_stream(
     transfers: isthmus.Transfers, blocked: BlockedStream, size_bytes: int, num_arrays: int
 ) -> None:
-    context = _native.Context(transfers.driver, 0)
+    context = _native.Context(transfers._driver, 0)
     memory = [_native.DeviceMemory(context, size_bytes) for _ in range(num_arrays)]
     sources = [np.full(size_bytes, index + 1, np.uint8) for index in range(num_arrays)]
     targets = [isthmus.DevicePointer(each.pointer, size_bytes) for each in memory]

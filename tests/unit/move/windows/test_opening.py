@@ -205,7 +205,7 @@ def test_a_device_that_is_not_there_is_refused(windows: isthmus.Windows) -> None
 def test_what_a_user_should_know_is_a_warning_in_the_users_own_line(
     windows: isthmus.Windows, array: CudaArray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = windows._native  # noqa: SLF001 - no driver here has anything to tell
+    real = windows._native
     notices = ["rm: driver 999.1 was never tested"]
 
     def take_notices() -> list[str]:

@@ -16,7 +16,7 @@ SIZE = 8192
 
 
 def found_bytes(array: object, size: int | None = None) -> DeviceBytes:
-    return device_bytes_of(array, size, isthmus.Windows("emulated").reader, ordered=False)
+    return device_bytes_of(array, size, isthmus.Windows("emulated")._reader, ordered=False)
 
 
 def test_items_of_several_bytes_are_counted() -> None:
