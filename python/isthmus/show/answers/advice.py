@@ -233,14 +233,14 @@ def _sizes_text(ranges: Sequence[Range] | None, asked: Advice) -> str:
         return "-"
     if not ranges:
         return f"not up to {size_text(asked.sizes[1])}"
-    return _ranges_text(ranges, approximate_size, "always")
+    return ranges_text(ranges, approximate_size, "always")
 
 
 def _uses_text(ranges: Sequence[Range]) -> str:
-    return _ranges_text(ranges, str, "the first use") if ranges else "never"
+    return ranges_text(ranges, str, "the first use") if ranges else "never"
 
 
-def _ranges_text(ranges: Sequence[Range], text: Callable[[int], str], everywhere: str) -> str:
+def ranges_text(ranges: Sequence[Range], text: Callable[[int], str], everywhere: str) -> str:
     """Write ranges: "26 KiB to 1.8 MiB, from 47 MiB (45 MiB to 50 MiB)"."""
     parts = []
     joined = _joined(ranges)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -112,6 +113,10 @@ def test_explain_names_the_path_after_a_pause_where_it_is_another_one() -> None:
         "64 KiB from device to pageable memory: window_threads, after a pause driver "
         "(profile of 2026-11-20)"
     )
+    slow = (
+        PathCost(path="driver", usable=True, seconds=0.02389573, pause_seconds=None, reason=""),
+    )
+    assert str(replace(plan, costs=slow)).splitlines()[1].split()[1:] == ["driver", "23.9", "ms"]
 
 
 def test_a_pause_that_is_no_time_is_refused(driver: _native.Driver) -> None:
