@@ -248,8 +248,7 @@ def test_a_run_without_the_numbers_has_neither_gains_nor_limits() -> None:
 
 def test_each_limit_has_its_number(h100: Run) -> None:
     link, staging, start, small = limits_of(h100)
-    rate = "54.8 GB/s, 87 % of Gen5 x16 (63.0 GB/s)"
-    assert link == f"The link: pinned uploads of 256 MiB reach {rate}."
+    assert link == "The link: 54.8 GB/s (256 MiB, pinned), 87 % of Gen5 x16 (63.0 GB/s)."
     assert "6.94 GB/s" in staging
     assert "overhead (2.49 µs in a row of uploads) dominates below 127.2 KiB." in start
     assert small.endswith("takes 6.44 µs for 4 B, 7.71 µs for 256 B and 7.69 µs for 4 KiB.")

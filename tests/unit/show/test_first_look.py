@@ -99,10 +99,10 @@ def test_every_page_ends_with_a_verdict_of_at_most_five_lines() -> None:
         assert len(lines) <= MAX_VERDICT_LINES
         assert lines[-1].startswith(f"next    `isthmus report {run.run.id}`")
     healthy, narrowed, *_ = map(verdict_lines, found)
-    assert healthy[0].startswith("Healthy, 1 doubt: ")
+    assert healthy[0].startswith("Healthy, with a doubt: ")
     assert healthy[1:3] == [
-        "link    54.4 GB/s up and 55.1 GB/s down with pinned memory",
-        "limits  The link: pinned uploads reach 54.8 GB/s, 87 % of Gen5 x16 (63.0 GB/s).",
+        "link    53.8 GB/s up and 55.2 GB/s down with pinned memory",
+        "limits  The link: 54.8 GB/s (256 MiB, pinned), 87 % of Gen5 x16 (63.0 GB/s).",
     ]
     assert healthy[3].startswith("to do   Batch small copies into one call: ")
     assert narrowed[0].startswith("Not healthy")

@@ -23,7 +23,7 @@ def _link(run: Run) -> str:
     copy = best(bandwidths(run, "h2d", "ce").values())
     if copy is None or copy.median is None:
         return ""
-    reached = f"pinned uploads of {format_size(copy.bytes)} reach {readable(copy.median, 'B/s')}"
+    reached = f"{readable(copy.median, 'B/s')} ({format_size(copy.bytes)}, pinned)"
     link = run.machine.link
     lane = link_values().lane_bytes_per_s.get(link.generation or 0)
     if lane is None or not link.width:
