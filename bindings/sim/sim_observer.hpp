@@ -7,11 +7,12 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/observer.hpp"
 
-/// The events of a run in columns, for pictures.
+/// What happens in a run, for pictures and for statistics by kernel and by part of memory.
 class SimTimeline {
 public:
   enum class Kind : std::uint8_t { launch, cta, migration, to_gpu, to_cpu, eviction };
@@ -23,7 +24,14 @@ public:
     isthmus::sim::Span span;
   };
 
-  explicit SimTimeline(std::size_t max_rows) : max_rows_(max_rows) {}
+  /// A time, then what was counted up to it: Stalls, Traffic, migrations, evictions, line requests.
+  using Counts = std::array<std::uint64_t, 16>;
+  /// By isthmus::sim::Use.
+  using Uses = std::array<std::uint64_t, isthmus::sim::kNumUses>;
+
+  /// begins      where parts of memory begin, ascending; what lies before them is one, too
+  SimTimeline(std::size_t max_rows, std::vector<std::uint64_t> begins)
+      : max_rows_(max_rows), begins_(std::move(begins)), uses_(begins_.size() + 1) {}
 
   void add(const Row& row) {
     if (rows_.size() < max_rows_) {
@@ -32,17 +40,29 @@ public:
       ++num_dropped_;
     }
   }
+  void add(isthmus::sim::Use use, std::uint64_t address, std::uint64_t amount);
+  /// Keeps all launches' ends, and up to a few hundred others: every second one is dropped then.
+  void add(const Counts& counts, bool launch_ended);
   std::uint64_t name(const std::string& kernel) {
     kernels_.push_back(kernel);
     return kernels_.size() - 1;
   }
 
+  const std::vector<Uses>& uses() const { return uses_; }
+  const std::vector<Counts>& samples() const { return samples_; }
+  const std::vector<Counts>& launch_ends() const { return launch_ends_; }
   const std::vector<Row>& rows() const { return rows_; }
   const std::vector<std::string>& kernels() const { return kernels_; }
   std::uint64_t num_dropped() const { return num_dropped_; }
 
 private:
   std::size_t max_rows_;
+  std::vector<std::uint64_t> begins_;
+  std::vector<Uses> uses_;
+  std::vector<Counts> samples_;
+  std::vector<Counts> launch_ends_;
+  std::uint64_t samples_between_ = 1;
+  std::uint64_t num_samples_ = 0;
   std::vector<Row> rows_;
   std::vector<std::string> kernels_;
   std::uint64_t num_dropped_ = 0;
@@ -67,6 +87,11 @@ public:
   void cta_done(std::uint32_t core, std::uint32_t cta, Span span) override;
   void migrated(std::uint64_t address, std::uint64_t size_bytes, Span span) override;
   void link_busy(bool to_gpu, std::uint64_t size_bytes, Span span) override;
+  void counted(isthmus::sim::Picoseconds now_ps, const isthmus::sim::Result& so_far,
+               bool launch_ended) override;
+  void used(isthmus::sim::Use use, std::uint64_t address, std::uint64_t amount) override {
+    if (timeline_ != nullptr) timeline_->add(use, address, amount);
+  }
   void evicted(std::uint64_t address, std::uint64_t size_bytes, Span span) override;
 
 private:

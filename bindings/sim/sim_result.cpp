@@ -1,4 +1,5 @@
 // The results of a run, its timeline, and what is observed while it runs.
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -23,8 +24,36 @@ namespace {
 
 // Short for a person who pressed Ctrl-C; long compared with acquiring the GIL.
 constexpr std::chrono::milliseconds kBetweenPolls{50};
+constexpr std::size_t kMaxSamples = 512;
 
 }  // namespace
+
+// Bytes may reach into the next parts.
+void SimTimeline::add(isthmus::sim::Use use, std::uint64_t address, std::uint64_t amount) {
+  using isthmus::sim::Use;
+  const auto column = static_cast<std::size_t>(use);
+  auto part =
+      static_cast<std::size_t>(std::ranges::upper_bound(begins_, address) - begins_.begin());
+  const bool is_bytes = use == Use::migrated || use == Use::evicted;
+  while (is_bytes && part < begins_.size() && begins_[part] - address < amount) {
+    const std::uint64_t here = begins_[part] - address;
+    uses_[part++][column] += here;
+    address += here;
+    amount -= here;
+  }
+  uses_[part][column] += amount;
+}
+
+void SimTimeline::add(const Counts& counts, bool launch_ended) {
+  if (launch_ended) return launch_ends_.push_back(counts);
+  if (num_samples_++ % samples_between_ != 0) return;
+  if (samples_.size() == kMaxSamples) {
+    for (std::size_t i = 0; i < kMaxSamples / 2; ++i) samples_[i] = samples_[2 * i];
+    samples_.resize(kMaxSamples / 2);
+    samples_between_ *= 2;
+  }
+  samples_.push_back(counts);
+}
 
 SimObserver::SimObserver(nb::object poll, SimTimeline* timeline)
     : poll_(std::move(poll)),
@@ -42,6 +71,18 @@ void SimObserver::poll(isthmus::sim::Picoseconds now_ps) {
   if (poll_.is_none()) return;
   if (!into_python([&] { return nb::cast<bool>(poll_(now_ps)); }))
     throw isthmus::Interrupted("the run was stopped");
+}
+
+void SimObserver::counted(isthmus::sim::Picoseconds now_ps, const isthmus::sim::Result& so_far,
+                          bool launch_ended) {
+  if (timeline_ == nullptr) return;
+  const isthmus::sim::Stalls& spent = so_far.stalls;
+  const isthmus::sim::Traffic& bytes = so_far.traffic;
+  timeline_->add({now_ps, spent.issue_ps, spent.memory_ps, spent.translation_ps, spent.migration_ps,
+                  spent.barrier_ps, bytes.copied_to_gpu, bytes.migrated_to_gpu, bytes.remote_to_gpu,
+                  bytes.copied_to_cpu, bytes.returned_to_cpu, bytes.evicted_to_cpu,
+                  bytes.remote_to_cpu, so_far.migrations, so_far.evictions, so_far.line_requests},
+                 launch_ended);
 }
 
 void SimObserver::launched(const std::string& kernel, Span span) {
@@ -176,11 +217,19 @@ std::vector<TimelineRow> timeline_rows(const SimTimeline& timeline) {
 
 void bind_timeline(nb::module_& m) {
   nb::class_<SimTimeline>(m, "SimTimeline", "The events of a run, up to a number of rows.")
-      .def(nb::init<std::size_t>(), "max_rows"_a)
+      .def(nb::init<std::size_t, std::vector<std::uint64_t>>(), "max_rows"_a, nb::kw_only(),
+           "begins"_a = std::vector<std::uint64_t>(),
+           "`begins`: where parts of the address space begin, ascending.")
+      .def_prop_ro("uses", &SimTimeline::uses,
+                   "For what lies before the first part, then for each: the fields of `Use`.")
       .def_prop_ro("rows", &timeline_rows,
                    "(kind, where, amount, start_ps, end_ps). `where` and `amount` are, for launch: "
                    "its number; cta: core and number; migration and eviction: address and bytes; "
                    "to_gpu and to_cpu: 0 and bytes.")
+      .def_prop_ro("samples", &SimTimeline::samples,
+                   "A time in ps, then what was counted up to it: the fields of SimStalls and "
+                   "SimTraffic, migrations, evictions, line_requests.")
+      .def_prop_ro("launch_ends", &SimTimeline::launch_ends, "The same at each launch's end.")
       .def_prop_ro("kernels", &SimTimeline::kernels, "Names of the launches, by number.")
       .def_prop_ro("num_dropped", &SimTimeline::num_dropped);
 }

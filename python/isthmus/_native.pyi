@@ -1753,13 +1753,30 @@ class SimResult:
 class SimTimeline:
     """The events of a run, up to a number of rows."""
 
-    def __init__(self, max_rows: int) -> None: ...
+    def __init__(self, max_rows: int, *, begins: Sequence[int] = []) -> None:
+        """`begins`: where parts of the address space begin, ascending."""
+
+    @property
+    def uses(self) -> list[list[int]]:
+        """
+        For what lies before the first part, then for each: the fields of `Use`.
+        """
 
     @property
     def rows(self) -> list[tuple[str, int, int, int, int]]:
         """
         (kind, where, amount, start_ps, end_ps). `where` and `amount` are, for launch: its number; cta: core and number; migration and eviction: address and bytes; to_gpu and to_cpu: 0 and bytes.
         """
+
+    @property
+    def samples(self) -> list[list[int]]:
+        """
+        A time in ps, then what was counted up to it: the fields of SimStalls and SimTraffic, migrations, evictions, line_requests.
+        """
+
+    @property
+    def launch_ends(self) -> list[list[int]]:
+        """The same at each launch's end."""
 
     @property
     def kernels(self) -> list[str]:

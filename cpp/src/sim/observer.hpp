@@ -1,9 +1,11 @@
 // Callbacks during a run: for timelines, progress and interruption.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
+#include "sim/result.hpp"
 #include "sim/time.hpp"
 
 namespace isthmus::sim {
@@ -13,6 +15,17 @@ struct Span {
   Picoseconds start_ps = 0;
   Picoseconds end_ps = 0;
 };
+
+/// What happens to the program's bytes, for statistics by allocation and page.
+enum class Use : std::uint8_t {
+  migrated,  ///< bytes that migrate to the GPU; they may reach over several allocations
+  transfer,  ///< one of the transfers that bring them
+  touched,   ///< a line's bytes, the first time that the GPU accesses it since it arrived
+  waited,    ///< picoseconds for which a line's request waited for its migration
+  evicted,   ///< bytes of the GPU's memory that make room
+  in_place,  ///< a line's bytes, accessed in the CPU's memory
+};
+inline constexpr std::size_t kNumUses = 6;
 
 /// Observes a run. Every function may throw: that ends the run, and the exception propagates.
 class Observer {
@@ -24,12 +37,16 @@ public:
 
   /// Called from time to time, for signals and progress.
   virtual void poll(Picoseconds /*now_ps*/) {}
+  /// What has been counted so far; called as often as poll(), and at each launch's end.
+  virtual void counted(Picoseconds /*now_ps*/, const Result& /*so_far*/, bool /*launch_ended*/) {}
   virtual void launched(const std::string& /*kernel*/, Span /*span*/) {}
   virtual void cta_done(std::uint32_t /*core*/, std::uint32_t /*cta*/, Span /*span*/) {}
   /// A migration, from the request until all of it has arrived; `address` is the page's.
   virtual void migrated(std::uint64_t /*address*/, std::uint64_t /*size_bytes*/, Span /*span*/) {}
   /// The link to the GPU (or to the CPU) was busy.
   virtual void link_busy(bool /*to_gpu*/, std::uint64_t /*size_bytes*/, Span /*span*/) {}
+  /// `amount` is in bytes from `address` on, or what `Use` says.
+  virtual void used(Use /*use*/, std::uint64_t /*address*/, std::uint64_t /*amount*/) {}
   virtual void evicted(std::uint64_t /*address*/, std::uint64_t /*size_bytes*/, Span /*span*/) {}
 };
 

@@ -19,7 +19,7 @@
 namespace isthmus::sim {
 namespace {
 
-constexpr std::uint64_t kEventsBetweenPolls = 1U << 16U;  // some milliseconds
+constexpr std::uint64_t kEventsBetweenPolls = 1U << 12U;  // a fraction of a millisecond
 
 // The shortest time from a load's event at its partition to its arrival at the core. Remote data
 // passes no port and no L2.
@@ -104,7 +104,9 @@ private:
     time_ps_ = std::max({start, schedule_.now_ps(), gmmu_.last_store_ps()});
     result_.launches.push_back({start, time_ps_});
     result_.kernel_ps += time_ps_ - start;
-    if (observer_ != nullptr) observer_->launched(launch.name, {start, time_ps_});
+    if (observer_ == nullptr) return;
+    observer_->counted(time_ps_, result_, true);
+    observer_->launched(launch.name, {start, time_ps_});
   }
 
   // A launch waits for the downloads of what it stores to, and for its first CTA's chunks.
@@ -137,6 +139,7 @@ private:
       handle(event);
       if (schedule_.num_events() % kEventsBetweenPolls == 0 && observer_ != nullptr) {
         observer_->poll(schedule_.now_ps());
+        observer_->counted(schedule_.now_ps(), result_, false);
       }
     }
   }

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from isthmus.ground.json_text import csv_of_records
 from isthmus.ground.sizes import approximate_size
+from isthmus.ground.spelling import writable
 from isthmus.show.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
 from isthmus.show.format import Format
 from isthmus.show.page import Table
 from isthmus.sim.settings import Setup, setting_of
 
 if TYPE_CHECKING:
+    from isthmus.sim.parts import Parts
     from isthmus.sim.result import SimulationResult
 
 MODELLED = "modelled: no number here was measured; compare policies on one machine, not machines"
@@ -32,22 +34,49 @@ def runs_text(
     wanted: Format,
     *,
     width: int = PAGE_WIDTH,
+    parts: "Parts | None" = None,
 ) -> str:
-    """Write the results of one workload under several policies."""
+    """Write the results of one workload under several policies, with those of parts of the runs."""
     if wanted is Format.JSON:
-        return _runs_json(workload, setup, runs)
+        return _runs_json(workload, setup, runs, parts)
     if wanted is Format.CSV:
-        return csv_text([{"workload": workload, "policy": p, **r.flat()} for p, r in runs.items()])
+        return csv_of_records(*runs_table(workload, runs, parts))
     heading = _heading(workload, setup)
     blocks = [
         wrapped(MODELLED, width),
         wrapped_lines(heading, width, indent=" " * 10),
         table_lines(_runs_table(runs), width),
     ]
+    if parts is not None:
+        from isthmus.sim.parts import parts_table
+
+        tables = (parts_table(policy, parts.by, rows) for policy, rows in parts.rows.items())
+        blocks += [table_lines(table, width) for table in tables]
     return blocks_text(blocks)
 
 
-def _runs_json(workload: str, setup: Setup, runs: "Mapping[str, SimulationResult]") -> str:
+def runs_table(
+    workload: str, runs: "Mapping[str, SimulationResult]", parts: "Parts | None"
+) -> tuple[list[str], Sequence[Mapping[str, object]]]:
+    """Give the columns and the rows of CSV and Parquet: a row for each policy, or for each part."""
+    name = writable(workload)
+    if parts is None:
+        rows = [{"workload": name, "policy": p, **r.flat()} for p, r in runs.items()]
+        return list(rows[0]), rows
+    found = [
+        {"workload": name, "policy": policy, **row}
+        for policy, rows in parts.rows.items()
+        for row in rows
+    ]
+    return ["workload", "policy", *parts.columns], found
+
+
+def _runs_json(
+    workload: str,
+    setup: Setup,
+    runs: "Mapping[str, SimulationResult]",
+    parts: "Parts | None",
+) -> str:
     document = {
         "schema_version": 1,
         "modelled": True,
@@ -63,6 +92,7 @@ def _runs_json(workload: str, setup: Setup, runs: "Mapping[str, SimulationResult
                 "link_bin_seconds": result.link.bin_seconds,
                 "link_to_gpu_busy": result.link.to_gpu.round(6).tolist(),
                 "link_to_cpu_busy": result.link.to_cpu.round(6).tolist(),
+                **({} if parts is None else {f"by_{parts.by.value}": parts.rows[policy]}),
             }
             for policy, result in runs.items()
         ],

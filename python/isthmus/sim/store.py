@@ -139,16 +139,10 @@ class SweepStore:
             raise self._other_sweep(self._journal_path) from cause
 
     def _write_table(self) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         # Points finish in any order; equal sweeps have equal tables.
         keys = sorted(self._rows, key=lambda key: (self._order.get(key, len(self._order)), key))
         rows = {key: self._rows[key] for key in keys}
-        # Via memory, because pyarrow doesn't sync files; a table of thousands of points is small.
-        made = pa.BufferOutputStream()
-        pq.write_table(_table(rows, self._identity), made)
-        write_whole(self._path, made.getvalue().to_pybytes(), hint=_GOES_ON)
+        write_whole(self._path, parquet_bytes(_table(rows, self._identity)), hint=_GOES_ON)
 
     def _other_sweep(self, path: Path) -> UsageError:
         return UsageError(
@@ -185,6 +179,24 @@ def check_pyarrow() -> None:
     """Check early whether Parquet files can be written."""
     with packages_for("Parquet files", "pip install 'isthmus[sim]'"):
         import pyarrow.parquet  # noqa: F401 - only whether it is there
+
+
+def parquet_bytes(table: "pa.Table") -> bytes:
+    """Write a table via memory: pyarrow doesn't sync files, and thousands of rows are small."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    made = pa.BufferOutputStream()
+    pq.write_table(table, made)
+    whole: bytes = made.getvalue().to_pybytes()
+    return whole
+
+
+def parquet_of(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> bytes:
+    """Write records as Parquet."""
+    import pyarrow as pa
+
+    return parquet_bytes(pa.table({name: [row.get(name) for row in rows] for name in columns}))
 
 
 def _table(rows: Mapping[str, Row], identity: str) -> "pa.Table":

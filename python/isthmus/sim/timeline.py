@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from operator import itemgetter
@@ -80,11 +80,11 @@ class _Rows:
                 yield {"ph": "M", "name": kind, "pid": process, "tid": number, "args": args}
 
 
-def new_timeline() -> "_native.SimTimeline":
-    """Make an empty one, which a run fills."""
+def new_timeline(max_events: int = MAX_EVENTS, parts: Iterable[int] = ()) -> "_native.SimTimeline":
+    """Make an empty one, which a run fills, for events and parts of memory, by their beginnings."""
     from isthmus import _native
 
-    return _native.SimTimeline(MAX_EVENTS)
+    return _native.SimTimeline(max_events, begins=list(parts))
 
 
 def write_timeline(timeline: "_native.SimTimeline", path: Path) -> Path:

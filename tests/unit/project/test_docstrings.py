@@ -14,7 +14,8 @@ import isthmus.numba
 import isthmus.torch
 from isthmus import pinned
 from isthmus.move.transfer.future import CopyEvent
-from isthmus.sim.trace import file, importing
+from isthmus.sim import TraceWriter
+from isthmus.sim.trace import file, importing, writing
 
 pytestmark = pytest.mark.native
 
@@ -116,9 +117,10 @@ def with_sections(folder: Path) -> Iterator[str]:
 
 
 def test_only_what_users_call_has_sections() -> None:
-    kinds = {getattr(isthmus, name) for name in _CLASSES} | {type(isthmus.advise), CopyEvent}
+    kinds = {getattr(isthmus, name) for name in _CLASSES}
+    kinds |= {type(isthmus.advise), CopyEvent, TraceWriter}
     bases = [vars(base) for kind in kinds for base in kind.__mro__]
-    modules = [vars(module) for module in (isthmus.torch, isthmus.numba, file, importing)]
+    modules = [vars(module) for module in (isthmus.torch, isthmus.numba, file, importing, writing)]
     members = [member for named in [_FUNCTIONS, *bases, *modules] for member in named.values()]
     users = {
         f"{function.__module__}.{function.__qualname__}"

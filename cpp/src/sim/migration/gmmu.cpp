@@ -55,8 +55,10 @@ Gmmu::Gmmu(const ModelledMachine& machine, const pages::MigrationPolicy& policy,
 void Gmmu::serve(const LineRequest& request, Picoseconds time_ps, Picoseconds migration_ps) {
   const std::uint32_t line = request.place.line();
   const std::uint32_t page = map_.page_of(line);
+  if (migration_ps != 0) note_use(Use::waited, line, migration_ps);
   const std::uint32_t generation = residency_.generation(page);
   if (residency_.touch(line)) {
+    note_use(Use::touched, line, kLineBytes);
     const bool local = map_.real_line(line) >= kLocalBase / kLineBytes;
     ++(local ? touched_local_lines_ : touched_global_lines_);
   }

@@ -105,6 +105,10 @@ private:
     std::vector<pages::Span> transfers;
   };
 
+  void note_use(Use use, std::uint32_t line, std::uint64_t amount) const {
+    if (observer_ == nullptr) return;
+    observer_->used(use, map_.real_line(line) * trace::kLineBytes, amount);
+  }
   void serve(const LineRequest& request, Picoseconds time_ps, Picoseconds migration_ps);
   void ask(const Waiting& waiting);
   void answer(const Waiting& waiting, std::uint32_t page);

@@ -34,6 +34,9 @@ std::uint32_t Gmmu::start(const pages::Answer& answer, std::uint32_t page, std::
   migration.transfers.assign(answer.transfers.begin(), answer.transfers.end());
   for (const pages::Span span : migration.transfers) {
     migration.size_bytes += span.length_bytes;
+    const std::uint32_t at = map_.first_line(page) + span.offset_bytes / trace::kLineBytes;
+    note_use(Use::migrated, at, span.length_bytes);
+    note_use(Use::transfer, at, 1);
     if (table_.policy().merge) {
       const auto first = static_cast<std::uint32_t>(span.offset_bytes / trace::kLineBytes);
       migration_of_line_.set(map_.first_line(page) + first, lines_of(span), index);
@@ -81,6 +84,7 @@ void Gmmu::take_away(const pages::Victim& victim, Picoseconds& done_ps) {
   const auto first = static_cast<std::uint32_t>(victim.part.offset_bytes / trace::kLineBytes);
   residency_.make_invalid(map_.first_line(page) + first, lines_of(victim.part));
   residency_.leave(page);
+  note_use(Use::evicted, map_.first_line(page) + first, victim.part.length_bytes);
   ++result_.evictions;
   result_.traffic.evicted_to_cpu += victim.back_bytes;
   const Picoseconds start = schedule_.now_ps();

@@ -22,6 +22,7 @@ std::uint64_t faults_in_block(std::uint64_t size_bytes) {
 
 // Over the link, bypassing L2, which caches host memory only if the link is coherent.
 void Gmmu::serve_remotely(const Waiting& waiting) {
+  note_use(Use::in_place, waiting.request.place.line(), trace::kLineBytes);
   if (machine_.link.coherent) return serve_coherently(waiting);
   const Picoseconds now = schedule_.now_ps() + query_ps_;
   if (waiting.request.kind == EventKind::store) {

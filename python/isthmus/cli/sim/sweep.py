@@ -9,7 +9,7 @@ import typer
 from isthmus.cli.failure import ExitCode, Stopped
 from isthmus.cli.fleet.places import HostsOption, PythonOption, SchedulerOption, place_of
 from isthmus.cli.reproduce.migration import run_grid
-from isthmus.cli.sim.options import MachineOption, SeedOption, SettingsOption
+from isthmus.cli.sim.options import MachineOption, PlotsOption, SeedOption, SettingsOption
 from isthmus.cli.sim.runners import Runners, here, runner_at
 from isthmus.cli.stderr import say, say_lines
 from isthmus.cli.stdout import print_data
@@ -18,7 +18,7 @@ from isthmus.errors import UsageError
 from isthmus.ground.spelling import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from isthmus.sim.axes import Axis
     from isthmus.sim.points import Base
@@ -73,6 +73,7 @@ def sweep(
     scheduler: SchedulerOption = None,
     hosts: HostsOption = None,
     python: PythonOption = None,
+    plots: PlotsOption = None,
 ) -> None:
     """
     Simulate every combination of values, on one machine or many.
@@ -96,12 +97,13 @@ def sweep(
         return
     if not axes:
         raise UsageError("no axis to sweep", hint="-a NAME=VALUES, or --grid; see --help")
-    from isthmus.cli.output import check_output
+    from isthmus.cli.output import check_output, check_plots
     from isthmus.sim.axes import read_axes
 
     check_output(output)
+    check_plots(plots)
     base = _base_of(workload, policy, machine, settings, seed)
-    _sweep_into(output, base, read_axes(axes), runners)
+    _sweep_into(output, base, read_axes(axes), runners, plots)
 
 
 def _runners(
@@ -144,17 +146,27 @@ def _base_of(
     )
 
 
-def _sweep_into(output: Path, base: "Base", axes: "Sequence[Axis]", runners: Runners) -> None:
+def _sweep_into(
+    output: Path, base: "Base", axes: "Sequence[Axis]", runners: Runners, plots: Path | None
+) -> None:
     """Run a sweep, and say what became of it; Stopped after Ctrl-C, Exit if points failed."""
-    outcome = _sweep(base, axes, output, runners)
+    outcome, times = _sweep(base, axes, output, runners)
     say_lines(_summary(outcome, output))
+    if plots is not None and times:
+        from isthmus.sim.pictures import draw_sweep
+
+        drawn = draw_sweep(times, plots)
+        say_lines(f"drawn: {counted(len(drawn), 'file')} in {plots}")
     if outcome.num_finished < outcome.num_points:
         raise Stopped
     if outcome.num_failed:
         raise typer.Exit(ExitCode.ERROR)
 
 
-def _sweep(base: "Base", axes: "Sequence[Axis]", output: Path, runners: Runners) -> "Outcome":
+def _sweep(
+    base: "Base", axes: "Sequence[Axis]", output: Path, runners: Runners
+) -> "tuple[Outcome, list[tuple[Mapping[str, str], int]]]":
+    """Give the outcome, and the place and the picoseconds of each point that has numbers."""
     from isthmus.cli.interrupt import stop_on_interrupt
     from isthmus.cli.sim.progress import sweep_progress
     from isthmus.sim.axes import points
@@ -173,7 +185,9 @@ def _sweep(base: "Base", axes: "Sequence[Axis]", output: Path, runners: Runners)
         store,
         sweep_progress() as observer,
     ):
-        return run_sweep(built, store, runner=runner, observer=observer, should_stop=should_stop)
+        outcome = run_sweep(built, store, runner=runner, observer=observer, should_stop=should_stop)
+    rows = [(point.place, store.row(point.key)) for point in built if point.key in store]
+    return outcome, [(place, int(row["total_ps"] or 0)) for place, row in rows if not row["error"]]
 
 
 def _summary(outcome: "Outcome", output: Path) -> str:

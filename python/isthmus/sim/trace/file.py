@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isthmus.sim.trace.format import BlockArrays, arrays_of_warps, schema_of
+from isthmus.sim.trace.format import KINDS, BlockArrays, arrays_of_warps, schema_of
 from isthmus.sim.trace.program import program_text
-from isthmus.sim.trace.storage import Compression, TraceFile, TraceWriter, whole_trace
+from isthmus.sim.trace.storage import BlockWriter, Compression, TraceFile, whole_trace
 
 if TYPE_CHECKING:
     from isthmus import _native
 
 Progress = Callable[[int, int], None]
-
-KINDS = ("load", "store", "atomic", "local_load", "local_store", "barrier", "end")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -150,7 +148,7 @@ def _arrays_of(block: "_native.TraceBlock", program: "_native.TraceProgram") -> 
     return BlockArrays(*per_warp, *held)  # type: ignore[arg-type]
 
 
-def _record_block(source: "_native.TraceSource", writer: TraceWriter, tally: _Tally) -> bool:
+def _record_block(source: "_native.TraceSource", writer: BlockWriter, tally: _Tally) -> bool:
     """Write the next block, if there is one. Its arrays are gone when this returns."""
     block = source.next()
     if block is None:

@@ -7,6 +7,7 @@ reads traces. The schema's metadata holds the program as JSON, the format's vers
 checksum (seal.py).
 """
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from isthmus.errors import UsageError
@@ -27,6 +28,9 @@ PROGRAM_KEY = b"isthmus.trace.program"
 VERSION_KEY = b"isthmus.trace.version"
 SEAL_KEY = b"isthmus.trace.seal"
 VERSION = b"1"
+_FORMAT = "docs/traces.md has the format"
+# By the number in the file. As `OpKind` in cpp/src/trace/trace.hpp.
+KINDS = ("load", "store", "atomic", "local_load", "local_store", "barrier", "end")
 
 # The indexes of a block's arrays among the buffers of the column of operations. The buffers between
 # them say which rows are null, and none is.
@@ -87,11 +91,18 @@ def program_of(schema: "pa.Schema") -> bytes:
     """Read the program's JSON from a file's schema."""
     metadata = schema.metadata or {}
     program = metadata.get(PROGRAM_KEY)
-    if program is None or not schema.remove_metadata().equals(block_schema()):
-        raise UsageError("it is an Arrow file, but not a trace")
+    if program is None:
+        raise UsageError(f"its schema's metadata has no {PROGRAM_KEY.decode()}", hint=_FORMAT)
+    for wanted, found in zip_longest(block_schema(), schema):
+        if wanted is None or found is None or not found.equals(wanted):
+            one, other = (
+                "absent" if each is None else shortened(str(each)[len("pyarrow.Field<") : -1])
+                for each in (found, wanted)
+            )
+            raise UsageError(f"a column is {one}, and has to be {other}", hint=_FORMAT)
     if metadata.get(VERSION_KEY) != VERSION:
         shown = shortened(metadata.get(VERSION_KEY, b"none").decode(errors="replace"))
-        raise UsageError(f"it is a trace of version {shown}; this Isthmus reads version 1")
+        raise UsageError(f"its isthmus.trace.version is {shown}; this Isthmus reads version 1")
     return bytes(program)
 
 

@@ -8,18 +8,12 @@ from typing import TYPE_CHECKING
 from isthmus.errors import UsageError
 from isthmus.ground.sizes import approximate_size
 from isthmus.ground.spelling import one_line
-from isthmus.sim.trace.format import (
-    BlockArrays,
-    arrays_of_warps,
-    block_schema,
-    require_arrow,
-    schema_of,
-)
+from isthmus.sim.trace.format import BlockArrays, arrays_of_warps, require_arrow
 from isthmus.sim.trace.kernels_list import MAX_PROGRAM_BYTES, Copy, KernelsList, read_kernels_list
-from isthmus.sim.trace.program import program_text
-from isthmus.sim.trace.storage import Compression, TraceFile, TraceWriter, whole_trace
+from isthmus.sim.trace.storage import Compression
 from isthmus.sim.trace.text import text_pieces
 from isthmus.sim.trace.warnings import COUNTS, warnings_of
+from isthmus.sim.trace.writing import TraceWriter
 
 if TYPE_CHECKING:
     from isthmus import _native
@@ -61,9 +55,6 @@ def import_trace(
     """
     Import an Accel-Sim trace.
 
-    A file beside `path` holds the blocks until all kernels are read: only then are the program's
-    allocations known, which are at a trace's beginning.
-
     Args:
         kernels_list: The kernelslist.g, or its folder.
         path: The trace to write; an old one is replaced when the new one is complete.
@@ -81,19 +72,14 @@ def import_trace(
     require_arrow()
     commands = read_kernels_list(kernels_list)
     importing = _Import(commands, missing_ctas_do_nothing=missing_ctas_do_nothing)
-    writer = TraceWriter(path, block_schema())
-    try:
+    with TraceWriter(path, compression=compression) as writer:
         for number in range(len(commands.kernels)):
             importing.read_kernel(number, writer, progress)
-        writer.end_unnamed()
-        program = importing.program(kernels_list)
-        _copy_with_program(writer.unfinished, path, program, compression)
-    finally:
-        writer.abandon()
+        writer.program = program = importing.program(kernels_list)
     return ImportReport(
         path=path,
         program=program,
-        num_blocks=writer.num_blocks,
+        num_blocks=0 if writer.summary is None else writer.summary.num_blocks,
         text_bytes=importing.text_bytes,
         counts=importing.counts,
         warnings=warnings_of(
@@ -211,15 +197,4 @@ def _write_block(kernel: "_native.AccelSimKernel", number: int, writer: TraceWri
     if num_ctas == 0:
         return
     per_warp = arrays_of_warps(number, first_cta, num_ctas, kernel.launch.warps_per_cta)
-    writer.write(BlockArrays(*per_warp, *arrays))  # type: ignore[arg-type]
-
-
-def _copy_with_program(
-    blocks: Path, path: Path, program: "_native.TraceProgram", compression: Compression | None
-) -> None:
-    """Write the blocks of an unnamed file again, after their program."""
-    schema = schema_of(program_text(program).encode())
-    source = TraceFile(blocks, sealed=False)
-    with whole_trace(path, schema, compression) as writer:
-        for index in range(source.num_blocks):
-            writer.append(source.batch(index))
+    writer.append(BlockArrays(*per_warp, *arrays))  # type: ignore[arg-type]

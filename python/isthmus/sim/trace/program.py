@@ -12,7 +12,7 @@ _Count = Annotated[int, Field(ge=0, lt=1 << 32)]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, from_attributes=True)
 
 
 class Allocation(_Part):
@@ -57,77 +57,21 @@ class Program(_Part):
 
 def program_text(program: "_native.TraceProgram") -> str:
     """Give a program as JSON."""
-    return Program.model_validate(
-        {
-            "name": program.name,
-            "description": program.description,
-            "synthetic": program.synthetic,
-            "allocations": [_allocation(each) for each in program.allocations],
-            "launches": [_launch(each) for each in program.launches],
-            "after": [_step(each) for each in program.after],
-            "thread_instructions": program.thread_instructions,
-        }
-    ).model_dump_json()
+    return Program.model_validate(program).model_dump_json()
 
 
 def native_program(text: bytes) -> "_native.TraceProgram":
     """Read a program from JSON; raises pydantic's ValidationError if it is invalid."""
     from isthmus import _native
 
+    def steps(of: list[HostStep]) -> "list[_native.TraceHostStep]":
+        return [_native.TraceHostStep(**vars(step)) for step in of]
+
     program = Program.model_validate_json(text)
-    return _native.TraceProgram(
-        program.name,
-        description=program.description,
-        synthetic=program.synthetic,
-        allocations=[
-            _native.TraceAllocation(each.name, each.address, each.size_bytes)
-            for each in program.allocations
-        ],
-        launches=[_native_launch(each) for each in program.launches],
-        after=[_native_step(each) for each in program.after],
-        thread_instructions=program.thread_instructions,
-    )
-
-
-def _allocation(allocation: "_native.TraceAllocation") -> dict[str, object]:
-    return {
-        "name": allocation.name,
-        "address": allocation.address,
-        "size_bytes": allocation.size_bytes,
+    launches = [vars(each) | {"before": steps(each.before)} for each in program.launches]
+    parts = {
+        "allocations": [_native.TraceAllocation(**vars(each)) for each in program.allocations],
+        "launches": [_native.TraceLaunch(**each) for each in launches],
+        "after": steps(program.after),
     }
-
-
-def _step(step: "_native.TraceHostStep") -> dict[str, object]:
-    return {"kind": step.kind, "address": step.address, "size_bytes": step.size_bytes}
-
-
-def _launch(launch: "_native.TraceLaunch") -> dict[str, object]:
-    return {
-        "name": launch.name,
-        "num_ctas": launch.num_ctas,
-        "warps_per_cta": launch.warps_per_cta,
-        "threads_per_cta": launch.threads_per_cta,
-        "max_ctas_per_sm": launch.max_ctas_per_sm,
-        "local_bytes_per_thread": launch.local_bytes_per_thread,
-        "before": [_step(step) for step in launch.before],
-    }
-
-
-def _native_step(step: HostStep) -> "_native.TraceHostStep":
-    from isthmus import _native
-
-    return _native.TraceHostStep(step.kind, step.address, step.size_bytes)
-
-
-def _native_launch(launch: Launch) -> "_native.TraceLaunch":
-    from isthmus import _native
-
-    return _native.TraceLaunch(
-        launch.name,
-        num_ctas=launch.num_ctas,
-        warps_per_cta=launch.warps_per_cta,
-        threads_per_cta=launch.threads_per_cta,
-        max_ctas_per_sm=launch.max_ctas_per_sm,
-        local_bytes_per_thread=launch.local_bytes_per_thread,
-        before=[_native_step(step) for step in launch.before],
-    )
+    return _native.TraceProgram(**vars(program) | parts)

@@ -19,6 +19,10 @@ from isthmus.files.whole import WholeFile
 _MARK = b"\x1ecrc32 of the file with zeros here: "
 _ZEROS = b"00000000"
 UNSEALED = _MARK + _ZEROS
+_SEALING = (
+    "a trace that you wrote yourself is checked and sealed by isthmus.sim.seal_trace(path); "
+    "docs/traces.md has the format"
+)
 
 _MAGIC = b"ARROW1"
 # Magic and padding, then the length of the schema's message.
@@ -44,11 +48,16 @@ def seal(file: WholeFile) -> None:
 def check_seal(mapped: mmap.mmap) -> None:
     """Compare a file with its checksum."""
     if mapped[: len(_MAGIC)] != _MAGIC:
-        raise UsageError("it is not a trace: it doesn't begin as an Arrow file does")
+        raise UsageError(
+            "it is not a trace: it doesn't begin as an Arrow file does",
+            hint="pyarrow.ipc.new_file writes such files; new_stream and Parquet are others",
+        )
     if mapped[-len(_MAGIC) :] != _MAGIC or len(mapped) < _HEAD.size + _TAIL.size:
         raise UsageError("it is truncated: it doesn't end as an Arrow file does")
     places = _places(mapped)
     expected = _checksum(mapped, places)
+    if all(mapped[place : place + len(_ZEROS)] == _ZEROS for place in places):
+        raise UsageError("its checksum is still the zeros of an unsealed trace", hint=_SEALING)
     if any(mapped[place : place + len(expected)] != expected for place in places):
         raise UsageError(f"it is corrupt: the checksum of its {len(mapped)} bytes is different")
 
@@ -61,7 +70,11 @@ def _places(mapped: mmap.mmap) -> list[int]:
     found = [mapped.find(_MARK, 0, min(head_end, size)), mapped.find(_MARK, max(footer, 0), size)]
     places = [place + len(_MARK) for place in found]
     if min(found) < 0 or found[0] == found[1] or max(places) + len(_ZEROS) > size:
-        raise UsageError("it is an Arrow file, but not a trace, or its checksum is corrupt")
+        raise UsageError(
+            "it is an Arrow file, but not a trace: its schema has no isthmus.trace.seal, or a "
+            "corrupt one",
+            hint=_SEALING,
+        )
     return places
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import mmap
 import os
+import struct
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,11 +15,13 @@ from isthmus.errors import UsageError, WriteError
 from isthmus.files.folder import writing
 from isthmus.files.regular import open_regular
 from isthmus.files.whole import WholeFile
+from isthmus.ground.sizes import approximate_size
 from isthmus.ground.spelling import one_line
 from isthmus.measure.run.record import first_fault
 from isthmus.sim.trace.format import BlockArrays, batch_of, buffers_of, program_of, require_arrow
 from isthmus.sim.trace.program import native_program
 from isthmus.sim.trace.seal import check_seal, seal
+from isthmus.sim.trace.unpacked_size import MAX_UNPACKED_BYTES, unpacked_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +32,16 @@ Compression = Literal["zstd"]
 
 # A mapped file counts as memory of the process until it is returned; this is the limit.
 _MAX_MAPPED_BYTES = 16 << 20
-_REFUSED = (OSError, ValueError, TypeError, KeyError, IndexError, MemoryError, OverflowError)
+_REFUSED = (
+    OSError,
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    MemoryError,
+    OverflowError,
+    struct.error,
+)
 
 
 class TraceFile:
@@ -57,13 +69,15 @@ class TraceFile:
         with _refusing(self.path, "can't read the program"):
             return native_program(program_of(self._reader.schema))
 
-    def source(self) -> "_native.TraceSource":
-        """Give a source of the blocks; it keeps the file open."""
+    def source(
+        self, program: "_native.TraceProgram | None" = None, *, label: str | None = None
+    ) -> "_native.TraceSource":
+        """Give a source of the blocks, of the file's program or another; it keeps the file open."""
         from isthmus import _native
 
         return _native.TraceSource(
-            one_line(str(self.path)),
-            self.program(),
+            label or one_line(str(self.path)),
+            program or self.program(),
             self.num_blocks,
             self.block,
             mapping=self._mapping,
@@ -75,13 +89,11 @@ class TraceFile:
         """The file's size."""
         return len(self._mapping)
 
-    def batch(self, index: int) -> "pa.RecordBatch":
-        """Give a batch. The memory of earlier ones is returned to the system."""
-        with _refusing(self.path, f"can't read block {index}"):
-            return self._validated(index)
-
     def block(self, index: int) -> list[memoryview]:
-        """Give the memory of a block, in the order of `BlockArrays`."""
+        """
+        Give the memory of a block, in the order of `BlockArrays`; that of earlier ones is returned
+        to the system.
+        """
         with _refusing(self.path, f"can't read block {index}"):
             return buffers_of(self._validated(index))
 
@@ -90,6 +102,13 @@ class TraceFile:
             # Only pages are returned, not addresses: if touched again, they are read again.
             self._mapping.madvise(mmap.MADV_DONTNEED)
             self._given_bytes = 0
+        needed = unpacked_bytes(self._mapping, index)
+        if needed > MAX_UNPACKED_BYTES:
+            raise UsageError(
+                f"unpacked it takes {approximate_size(needed)}: at most "
+                f"{approximate_size(MAX_UNPACKED_BYTES)} are read",
+                hint="write blocks of fewer CTAs, or without compression",
+            )
         batch = self._reader.get_batch(index)
         # Its offsets may point anywhere, and Arrow's other functions trust them.
         batch.validate(full=True)
@@ -97,7 +116,7 @@ class TraceFile:
         return batch
 
 
-class TraceWriter:
+class BlockWriter:
     """Writes a trace's blocks. The file appears completely, or not at all."""
 
     def __init__(
@@ -106,7 +125,6 @@ class TraceWriter:
         """Begin a file beside `path`."""
         pa = require_arrow()
         self._path = path
-        self.num_blocks = 0
         self._file = WholeFile(path)
         try:
             with _writing(path):
@@ -123,13 +141,8 @@ class TraceWriter:
 
     def write(self, arrays: BlockArrays) -> None:
         """Append a block."""
-        self.append(batch_of(arrays))
-
-    def append(self, batch: "pa.RecordBatch") -> None:
-        """Append a batch as it is."""
         with _writing(self._path):
-            self._writer.write_batch(batch)
-        self.num_blocks += 1
+            self._writer.write_batch(batch_of(arrays))
 
     def finish(self) -> None:
         """End the file, write its checksum into it, and give it its name. It is then durable."""
@@ -152,9 +165,9 @@ class TraceWriter:
 @contextlib.contextmanager
 def whole_trace(
     path: Path, schema: "pa.Schema", compression: Compression | None
-) -> Iterator[TraceWriter]:
+) -> Iterator[BlockWriter]:
     """Give a writer whose file gets its name at the end, and is removed on any failure."""
-    writer = TraceWriter(path, schema, compression=compression)
+    writer = BlockWriter(path, schema, compression=compression)
     try:
         yield writer
         writer.finish()
