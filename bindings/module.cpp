@@ -26,6 +26,7 @@ NB_MODULE(_native, m) {
   bind_saving(m);
   bind_paged(m);
   bind_pages(m);
+  bind_own_policy(m);
   bind_sim(m);
   bind_sim_result(m);
   bind_trace(m);

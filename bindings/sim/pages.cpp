@@ -40,10 +40,6 @@ void bind_choice(Policies& policies, const char* name, Value MigrationPolicy::* 
       });
 }
 
-std::string kind_name(const MigrationPolicy& policy) {
-  return std::string(pages::policy_names()[static_cast<std::size_t>(policy.kind)].name);
-}
-
 void bind_sizes(Policies& policies) {
   policies.def_rw("page_bytes", &MigrationPolicy::page_bytes)
       .def_rw("unit_bytes", &MigrationPolicy::unit_bytes)
@@ -66,25 +62,17 @@ void bind_policy(nb::module_& m) {
   policies.def(
       "__init__",
       [](MigrationPolicy* self, const std::string& kind) {
-        new (self) MigrationPolicy(pages::default_policy(pages::policy_kind(kind)));
+        new (self)
+            MigrationPolicy(pages::default_policy(value_of<pages::PolicyKind>(kind, "kind")));
       },
       "kind"_a);
-  policies.def_prop_ro("kind", &kind_name);
+  policies.def_prop_ro("kind", [](const MigrationPolicy& self) { return word_of(self.kind); });
   bind_choice(policies, "overflow", &MigrationPolicy::overflow);
   bind_choice(policies, "single_gap", &MigrationPolicy::single_gap);
   bind_choice(policies, "request", &MigrationPolicy::request);
   bind_choice(policies, "write", &MigrationPolicy::write);
   bind_sizes(policies);
   policies.def("check", &pages::check, "Raise UsageError if the options are inconsistent.");
-  m.def(
-      "policy_names",
-      [] {
-        std::vector<std::pair<std::string, std::string>> names;
-        for (const pages::PolicyName& entry : pages::policy_names())
-          names.emplace_back(entry.name, entry.description);
-        return names;
-      },
-      "All kinds of policy, each with a description.");
 }
 
 std::vector<Run> runs_of(std::span<const Span> spans) {
@@ -155,7 +143,7 @@ std::vector<Gone> make_room(Eviction& eviction, std::uint32_t kept_slot) {
 void make_eviction(Eviction* self, PageTable& table, const std::string& kind,
                    std::uint64_t limit_bytes, const std::string& recency) {
   pages::EvictionPolicy policy;
-  policy.kind = pages::eviction_kind(kind);
+  policy.kind = value_of<pages::EvictionKind>(kind, "eviction kind");
   policy.limit_bytes = limit_bytes;
   policy.recency = value_of<pages::Recency>(recency, "recency");
   new (self) Eviction(policy, table);

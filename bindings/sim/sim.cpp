@@ -90,10 +90,9 @@ void bind_options(nb::module_& m) {
       .def_rw("count_downloads", &sim::Options::count_downloads)
       .def_rw("l1_kept_between_launches", &sim::Options::l1_kept_between_launches);
   options.def_prop_rw(
-      "eviction_kind",
-      [](const sim::Options& self) { return isthmus::pages::eviction_name(self.eviction.kind); },
-      [](sim::Options& self, const std::string& name) {
-        self.eviction.kind = isthmus::pages::eviction_kind(name);
+      "eviction_kind", [](const sim::Options& self) { return word_of(self.eviction.kind); },
+      [](sim::Options& self, const std::string& word) {
+        self.eviction.kind = value_of<isthmus::pages::EvictionKind>(word, "eviction_kind");
       });
   options.def_prop_rw(
       "eviction_recency", [](const sim::Options& self) { return word_of(self.eviction.recency); },
@@ -111,8 +110,10 @@ void bind_options(nb::module_& m) {
 }
 
 sim::Result simulate(const sim::ModelledMachine& machine,
-                     const isthmus::pages::MigrationPolicy& policy, const sim::Options& options,
-                     TraceSource& trace, nb::object poll, SimTimeline* timeline) {
+                     const isthmus::pages::MigrationPolicy& policy, sim::Options options,
+                     TraceSource& trace, nb::object poll, SimTimeline* timeline,
+                     const isthmus::pages::OwnPolicy* own) {
+  options.own = own;
   const TraceSource::Use use(trace);
   SimObserver observer(std::move(poll), timeline);
   const GilReleased released;
@@ -154,7 +155,7 @@ void bind_sim(nb::module_& m) {
           "Equal for traces that ask for the same; names and descriptions aren't in it.")
       .def("replay", &replay, "A new source, at the first block.");
   m.def("simulate", &simulate, "machine"_a, "policy"_a, "options"_a, "trace"_a, nb::kw_only(),
-        "poll"_a = nb::none(), "timeline"_a.none() = nb::none(),
+        "poll"_a = nb::none(), "timeline"_a.none() = nb::none(), "own"_a.none() = nb::none(),
         "Run a trace from its first block. `poll` is called several times a second with the "
         "simulated picoseconds; if it returns False, the run ends with KeyboardInterrupt.");
 }

@@ -1337,9 +1337,6 @@ class MigrationPolicy:
     def check(self) -> None:
         """Raise UsageError if the options are inconsistent."""
 
-def policy_names() -> list[tuple[str, str]]:
-    """All kinds of policy, each with a description."""
-
 class PageTable:
     """What each GPU access finds, and which bytes it makes migrate."""
 
@@ -1394,6 +1391,17 @@ class Eviction:
 
     @property
     def framed_bytes(self) -> int: ...
+
+class OwnPolicy:
+    """A policy of the user's."""
+
+    @staticmethod
+    def load(file: str) -> OwnPolicy:
+        """Load a library, which runs its initialisers."""
+
+    @staticmethod
+    def of_class(name: str, chosen: object, make_hooks: object) -> OwnPolicy:
+        """Use a class; `make_hooks(num_units)` gives the Hooks of a run."""
 
 class SimParameter:
     """A parameter of a simulated machine."""
@@ -1541,7 +1549,7 @@ class TraceRecording:
     def replay(self) -> TraceSource:
         """A new source, at the first block."""
 
-def simulate(machine: SimMachine, policy: MigrationPolicy, options: SimOptions, trace: TraceSource, *, poll: object | None = None, timeline: SimTimeline | None = None) -> SimResult:
+def simulate(machine: SimMachine, policy: MigrationPolicy, options: SimOptions, trace: TraceSource, *, poll: object | None = None, timeline: SimTimeline | None = None, own: OwnPolicy | None = None) -> SimResult:
     """
     Run a trace from its first block. `poll` is called several times a second with the simulated picoseconds; if it returns False, the run ends with KeyboardInterrupt.
     """

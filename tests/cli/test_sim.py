@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -15,6 +16,7 @@ from program import NO_GPU, PROGRAM, Golden, Invoke, Outcome, interruptible, run
 
 pytestmark = pytest.mark.native
 REPRODUCE = ("reproduce", "partial-page-migration")
+EXAMPLES = Path(__file__).parents[2] / "examples" / "policies"
 AXES = ("-a", "workload=cp", "-a", "policy=tree,ranges", "-a", "link.bandwidth=16GB/s,32GB/s")
 
 
@@ -40,6 +42,29 @@ def test_a_run_compares_policies_and_says_that_it_is_modelled(invoke: Invoke) ->
     heads = next(line for line in outcome.out.splitlines() if line.split() == ["ideal", "ranges"])
     assert heads
     assert any(line.split()[:3] == ["relative", "to", "the"] for line in outcome.out.splitlines())
+
+
+def test_results_call_an_own_policy_by_its_file_and_a_digest_of_its_contents(
+    invoke: Invoke, tmp_path: Path
+) -> None:
+    own = f"{EXAMPLES / 'adaptive_migration.py'}:AdaptiveMigration"
+    shown = invoke("sim", "run", "cp", "-p", "bitmap", "-p", own, "--format", "json")
+    assert shown.code == 0, shown.err
+    name = json.loads(shown.out)["runs"][1]["policy"]
+    assert re.fullmatch(r"adaptive_migration\.py:AdaptiveMigration@[0-9a-f]{12}", name)
+    path = tmp_path / "s.parquet"
+    swept = invoke("sim", "sweep", "cp", "-a", f"policy=bitmap,{own}", "-o", str(path))
+    assert swept.code == 0, swept.err
+    assert pq.read_table(path).column("policy").to_pylist() == ["bitmap", name]
+
+
+def test_own_policies_are_not_sent_to_workers(invoke: Invoke, tmp_path: Path) -> None:
+    own = f"{EXAMPLES / 'adaptive_migration.py'}:AdaptiveMigration"
+    path = tmp_path / "s.parquet"
+    swept = invoke("sim", "sweep", "cp", "-a", f"policy={own}", "-o", str(path), "--workers", "1")
+    assert swept.code == 2
+    assert "is code, which isn't sent to other processes" in swept.err
+    assert "leave out --workers" in swept.err
 
 
 def test_equal_runs_print_equal_bytes(invoke: Invoke) -> None:

@@ -28,7 +28,7 @@ _RUN = (
     "bench --list",
 )
 # Of other packages, or of the shell: nothing to check here.
-_FOREIGN = {"cc", "cmake", "export", "git", "cd", "sh"}
+_FOREIGN = {"c++", "cc", "cmake", "export", "git", "cd", "sh"}
 _ASSIGNMENT = re.compile(r"^\w+=(?:\$\(.*\)|\S*)\s*")
 
 

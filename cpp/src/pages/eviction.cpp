@@ -2,7 +2,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include <array>
+#include <algorithm>
 #include <bit>
 #include <string>
 #include <utility>
@@ -11,15 +11,23 @@ namespace isthmus::pages {
 
 namespace {
 
-using NamedKind = std::pair<EvictionKind, std::string_view>;
-
-constexpr std::array<NamedKind, 4> kKinds = {{{EvictionKind::lru, "lru"},
-                                              {EvictionKind::tree, "tree"},
-                                              {EvictionKind::block_64k, "block_64k"},
-                                              {EvictionKind::clock, "clock"}}};
+std::string name_of(EvictionKind kind) { return words_of(kind)[static_cast<std::size_t>(kind)]; }
 
 bool takes_blocks(EvictionKind kind) {
   return kind == EvictionKind::tree || kind == EvictionKind::block_64k;
+}
+
+/// True for kinds that choose the page with the least value.
+bool compares_all(EvictionKind kind) {
+  return kind == EvictionKind::random || kind == EvictionKind::lfu || kind == EvictionKind::belady;
+}
+
+/// A pseudorandom number. Source: SplitMix64.
+std::uint64_t mixed(std::uint64_t number) {
+  number *= 0x9E3779B97F4A7C15ULL;
+  number = (number ^ (number >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+  number = (number ^ (number >> 27U)) * 0x94D049BB133111EBULL;
+  return number ^ (number >> 31U);
 }
 
 /// True for kinds whose valid ranges can't be split by removing a part.
@@ -34,10 +42,12 @@ std::uint32_t frame_bytes_of(const EvictionPolicy& policy, const MigrationPolicy
 }
 
 void check(const EvictionPolicy& policy, const MigrationPolicy& migration) {
-  const std::string name(eviction_name(policy.kind));
+  const std::string name = name_of(policy.kind);
   if (takes_blocks(policy.kind) && !std::has_single_bit(policy.block_bytes))
     throw UsageError("block_bytes is " + std::to_string(policy.block_bytes) +
                      ": a power of two is needed, such as 65536");
+  if (policy.kind == EvictionKind::belady && policy.order == nullptr)
+    throw UsageError("belady eviction needs the order of the accesses that are to come");
   const std::uint32_t frame_bytes = frame_bytes_of(policy, migration);
   if (policy.limit_bytes < frame_bytes)
     throw UsageError("limit_bytes is " + std::to_string(policy.limit_bytes) + ", less than the " +
@@ -54,25 +64,19 @@ void check(const EvictionPolicy& policy, const MigrationPolicy& migration) {
 
 }  // namespace
 
-EvictionKind eviction_kind(std::string_view name) {
-  for (const auto& [kind, known] : kKinds)
-    if (known == name) return kind;
-  throw UsageError("no eviction is called '" + std::string(name) +
-                   "': there are lru, tree, block_64k, clock");
-}
-
-std::string_view eviction_name(EvictionKind kind) {
-  return kKinds[static_cast<std::size_t>(kind)].second;
-}
-
-Eviction::Eviction(const EvictionPolicy& policy, PageTable& table)
-    : policy_(policy), table_(table), frame_bytes_(frame_bytes_of(policy, table.policy())) {
+Eviction::Eviction(const EvictionPolicy& policy, PageTable& table, OwnRun* own)
+    : policy_(policy),
+      table_(table),
+      own_(own != nullptr && own->chooses_victims() ? own : nullptr),
+      frame_bytes_(frame_bytes_of(policy, table.policy())) {
   check(policy, table.policy());
+  if (own_ != nullptr && policy.kind != EvictionKind::lru)
+    throw UsageError("the policy chooses its victims itself: leave out the eviction kind " +
+                     name_of(policy.kind));
   frames_per_page_ = table.policy().page_bytes / frame_bytes_;
 }
 
 // --- the list, oldest first
-// ------------------------------------------------------------------------
 
 std::uint32_t Eviction::frame_of(std::uint32_t slot, std::uint32_t offset_bytes) const {
   return slot * frames_per_page_ + offset_bytes / frame_bytes_;
@@ -92,7 +96,6 @@ void Eviction::remove(std::uint32_t frame) {
 }
 
 // --- uses
-// ------------------------------------------------------------------------------------------
 
 void Eviction::started(std::uint32_t slot, Span transfer) {
   const std::size_t num_frames = std::size_t{table_.num_slots()} * frames_per_page_;
@@ -112,13 +115,26 @@ void Eviction::started(std::uint32_t slot, Span transfer) {
 }
 
 bool Eviction::wants_accesses() const {
-  return policy_.kind == EvictionKind::clock || policy_.recency == Recency::access;
+  return policy_.kind == EvictionKind::clock || policy_.recency == Recency::access ||
+         policy_.kind == EvictionKind::lfu || policy_.kind == EvictionKind::belady ||
+         policy_.record != nullptr;
+}
+
+void Eviction::begin_launch() {
+  if (policy_.record != nullptr) policy_.record->launches.push_back(position_);
+  if (policy_.order == nullptr || num_launches_ >= policy_.order->launches.size()) return;
+  position_ = policy_.order->launches[num_launches_++];
 }
 
 void Eviction::used(std::uint32_t slot, std::uint32_t offset_bytes) {
   const std::uint32_t frame = frame_of(slot, offset_bytes);
   if (frame >= frames_.size() || !frames_[frame].present) return;
+  if (policy_.record != nullptr)
+    policy_.record->positions[table_.page_number(slot)].push_back(position_);
+  position_ += 1;
   frames_[frame].referenced = true;
+  frames_[frame].uses += 1;
+  if (policy_.kind != EvictionKind::clock && policy_.recency == Recency::migration) return;
   if (policy_.kind == EvictionKind::clock || frame == newest_) return;
   remove(frame);
   append(frame);
@@ -135,11 +151,11 @@ void Eviction::left(std::uint32_t slot) {
 }
 
 // --- victims
-// ---------------------------------------------------------------------------------------
 
 std::span<const Victim> Eviction::make_room(std::uint32_t kept_slot, InFlight in_flight) {
   victims_.clear();
-  while (!fits()) {
+  if (own_ != nullptr && !fits()) evict_chosen(kept_slot, in_flight);
+  while (own_ == nullptr && !fits()) {
     const std::uint32_t frame = next_victim(kept_slot, in_flight);
     if (frame == kNoFrame) break;
     evict(frame);
@@ -153,7 +169,45 @@ bool Eviction::may_leave(std::uint32_t frame, std::uint32_t kept_slot, InFlight 
   return in_flight == InFlight::leaves || table_.page(slot).under_way == 0;
 }
 
+/// What an own policy names.
+void Eviction::evict_chosen(std::uint32_t kept_slot, InFlight in_flight) {
+  std::vector<std::uint64_t> pages;
+  std::vector<std::uint32_t> frames;
+  for (std::uint32_t frame = oldest_; frame != kNoFrame; frame = frames_[frame].newer) {
+    if (!may_leave(frame, kept_slot, in_flight)) continue;
+    pages.push_back(table_.page_number(frame));
+    frames.push_back(frame);
+  }
+  const std::uint64_t over_bytes = framed_bytes() - policy_.limit_bytes;
+  const auto needed = static_cast<std::uint32_t>((over_bytes + frame_bytes_ - 1) / frame_bytes_);
+  for (const std::uint32_t index : own_->victims(pages, needed)) evict(frames[index]);
+}
+
+/// The page with the least leaves.
+std::uint64_t Eviction::value_of(std::uint32_t frame) {
+  if (policy_.kind == EvictionKind::random) return mixed(++num_draws_);
+  if (policy_.kind == EvictionKind::lfu) return frames_[frame].uses;
+  const auto page = policy_.order->positions.find(table_.page_number(frame));
+  if (page == policy_.order->positions.end()) return 0;
+  const auto next = std::ranges::lower_bound(page->second, position_);
+  return next == page->second.end() ? 0 : ~std::uint64_t{*next};
+}
+
+std::uint32_t Eviction::least(std::uint32_t kept_slot, InFlight in_flight) {
+  std::uint32_t found = kNoFrame;
+  std::uint64_t least = 0;
+  for (std::uint32_t frame = oldest_; frame != kNoFrame; frame = frames_[frame].newer) {
+    if (!may_leave(frame, kept_slot, in_flight)) continue;
+    const std::uint64_t value = value_of(frame);
+    if (found != kNoFrame && value >= least) continue;
+    found = frame;
+    least = value;
+  }
+  return found;
+}
+
 std::uint32_t Eviction::next_victim(std::uint32_t kept_slot, InFlight in_flight) {
+  if (compares_all(policy_.kind)) return least(kept_slot, in_flight);
   std::uint32_t frame = oldest_;
   // clock's hand: a page used since the last turn moves to the end, once; in the second turn
   // nothing is marked.

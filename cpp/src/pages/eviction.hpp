@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "pages/page_table.hpp"
@@ -17,7 +17,15 @@ enum class EvictionKind : std::uint8_t {
   tree,       ///< the 64 KiB block, and the largest subtree around it that becomes half empty
   block_64k,  ///< the least recently used 64 KiB block
   clock,      ///< pages in order of arrival, skipping those used since the last turn
+  random,     ///< any page, each as likely as the others; equal runs draw the same
+  lfu,        ///< the page with the fewest accesses since it came, of equal ones the oldest
+  belady,     ///< the page whose next access in a recorded order is last (EvictionPolicy::order).
+              ///< Source: Belady 1966
 };
+
+constexpr auto words_of(EvictionKind) {
+  return std::array{"lru", "tree", "block_64k", "clock", "random", "lfu", "belady"};
+}
 
 /// What counts as a use of a page.
 enum class Recency : std::uint8_t {
@@ -25,6 +33,12 @@ enum class Recency : std::uint8_t {
   access,     ///< any access of the GPU
 };
 constexpr auto words_of(Recency) { return std::array{"migration", "access"}; }
+
+/// The order in which a run accessed its pages, as numbers of accesses.
+struct UseOrder {
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> positions;  ///< by page number
+  std::vector<std::uint32_t> launches;  ///< the first access of each
+};
 
 struct EvictionPolicy {
   EvictionKind kind = EvictionKind::lru;
@@ -37,11 +51,9 @@ struct EvictionPolicy {
   /// tree: a subtree is evicted if less than this share of it remains. Source:
   /// cpp/src/pages/prefetch_tree.hpp, largest_sparse_subtree.
   std::uint32_t tree_threshold_percent = 50;
+  const UseOrder* order = nullptr;  ///< belady: what is to come; outlives the eviction
+  UseOrder* record = nullptr;       ///< accesses are added to it; likewise
 };
-
-/// Throws      UsageError for an unknown name; the message lists the known ones.
-EvictionKind eviction_kind(std::string_view name);
-std::string_view eviction_name(EvictionKind kind);
 
 /// What becomes of pages with transfers in flight while room is made.
 enum class InFlight : std::uint8_t {
@@ -63,9 +75,10 @@ struct Victim {
 class Eviction {
 public:
   /// table       outlives this
+  /// own         chooses the victims, if it does that; likewise
   /// Throws      UsageError if nothing fits under the limit, or if the table's policy can't evict
   ///             parts of pages.
-  Eviction(const EvictionPolicy& policy, PageTable& table);
+  Eviction(const EvictionPolicy& policy, PageTable& table, OwnRun* own = nullptr);
 
   /// A transfer to the GPU was planned, or a write made bytes valid without one (WriteMiss).
   void started(std::uint32_t slot, Span transfer);
@@ -73,6 +86,9 @@ public:
   /// The GPU accesses resident bytes. Needed only if wants_accesses().
   void used(std::uint32_t slot, std::uint32_t offset_bytes);
   bool wants_accesses() const;
+  /// A kernel begins, in the recorded order too: since the first-level caches hit otherwise there,
+  /// runs have a few more or fewer accesses.
+  void begin_launch();
 
   /// The page went back to the host, by PageTable::cpu_request.
   void left(std::uint32_t slot);
@@ -95,6 +111,7 @@ private:
     std::uint32_t newer = kNoFrame;
     bool present = false;
     bool referenced = false;  ///< since clock's hand passed it
+    std::uint32_t uses = 0;   ///< accesses since it came
   };
   static constexpr std::uint32_t kNoFrame = ~std::uint32_t{0};
 
@@ -102,12 +119,16 @@ private:
   void append(std::uint32_t frame);
   void remove(std::uint32_t frame);
   std::uint32_t next_victim(std::uint32_t kept_slot, InFlight in_flight);
+  std::uint32_t least(std::uint32_t kept_slot, InFlight in_flight);
+  std::uint64_t value_of(std::uint32_t frame);
+  void evict_chosen(std::uint32_t kept_slot, InFlight in_flight);
   bool may_leave(std::uint32_t frame, std::uint32_t kept_slot, InFlight in_flight) const;
   void evict(std::uint32_t frame);
   UnitRun with_sparse_subtree(std::uint32_t frame) const;
 
   EvictionPolicy policy_;
   PageTable& table_;
+  OwnRun* own_;
   std::uint32_t frame_bytes_;
   std::uint32_t frames_per_page_;
   std::vector<Frame> frames_;  ///< by slot, those of one page together
@@ -115,6 +136,9 @@ private:
   std::uint32_t oldest_ = kNoFrame;
   std::uint32_t newest_ = kNoFrame;
   std::uint64_t num_frames_ = 0;
+  std::uint32_t num_launches_ = 0;
+  std::uint32_t position_ = 0;   ///< of the next access
+  std::uint64_t num_draws_ = 0;  ///< random
 };
 
 }  // namespace isthmus::pages

@@ -82,6 +82,12 @@ public:
     return make_valid(transfer);
   }
 
+  /// What an own policy brings for a request that miss() has answered with `migrate`.
+  template <class Start>
+  void bring(Span region, Span asked, Start start) {
+    take(region, overlap(asked, region), start);
+  }
+
   /// Evicts `part`. Returns how many of its bytes were valid.
   std::uint32_t evict(Span part) {
     const std::uint32_t bytes = bytes_of(valid_.clear(first_of(part), end_of(part)));
@@ -123,6 +129,8 @@ private:
         break;
       case PolicyKind::adaptive:
         take(adapted(asked), asked, start);
+        break;
+      case PolicyKind::own:
         break;
       default:
         take(asked, asked, start);

@@ -95,8 +95,11 @@ private:
   std::uint32_t slot_;
 };
 
-PageTable::PageTable(const MigrationPolicy& policy)
-    : geometry_(checked_geometry(policy)), blocks_(geometry_.num_words) {}
+PageTable::PageTable(const MigrationPolicy& policy, OwnRun* own)
+    : geometry_(checked_geometry(policy)), own_(own), blocks_(geometry_.num_words) {
+  if (policy.kind == PolicyKind::own && own == nullptr)
+    throw UsageError("the kind own needs a policy of your own: name its library");
+}
 
 Answer PageTable::miss(std::uint32_t slot, Span wanted, bool is_write) {
   Page& page = pages_[slot];
@@ -105,11 +108,33 @@ Answer PageTable::miss(std::uint32_t slot, Span wanted, bool is_write) {
   const Change change(*this, slot);
   if (page.block == kNoBlock) page.block = blocks_.allocate();
   transfers_.clear();
-  const Outcome outcome =
+  Outcome outcome =
       PageMachine(geometry_, page, blocks_[page.block])
           .miss(wanted, is_write, [this](Span transfer) { transfers_.push_back(transfer); });
+  if (own_ != nullptr && outcome == Outcome::migrate) outcome = ask_own(slot, wanted, is_write);
   note_whole(slot);
   return {outcome, slot, page.epoch, transfers_};
+}
+
+/// The request is served remotely unless the answer contains it.
+Outcome PageTable::ask_own(std::uint32_t slot, Span wanted, bool is_write) {
+  Page& page = pages_[slot];
+  std::uint64_t* const words = blocks_[page.block];
+  const std::uint64_t* const valid = words + geometry_.bitmap_words;
+  const auto [offset_bytes, length_bytes] = wanted;
+  const isthmus_access access{
+      page_number(slot), offset_bytes, length_bytes, is_write, 0, words, valid};
+  const Span asked = aligned(wanted, 1U << geometry_.granule_shift);
+  PageMachine machine(geometry_, page, words);
+  bool contains = false;
+  for (const Span span : own_->on_access(access)) {
+    const Span region = aligned(span, policy().unit_bytes);
+    contains = contains || region.contains(asked);
+    machine.bring(region, asked, [this](Span transfer) { transfers_.push_back(transfer); });
+  }
+  if (contains) return Outcome::migrate;
+  if (!own_->serves_remotely()) own_->refuse_left_out(access);
+  return Outcome::remote;
 }
 
 void PageTable::refuse(std::uint64_t address, std::uint32_t length_bytes) const {

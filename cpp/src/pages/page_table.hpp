@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "pages/own_policy.hpp"
 #include "pages/page.hpp"
 #include "pages/page_index.hpp"
 #include "pages/policy.hpp"
@@ -50,8 +51,9 @@ struct Answer {
 /// a part of the page has arrived. A hit takes a look-up and a test, and allocates nothing.
 class PageTable {
 public:
-  /// Throws      what check(policy) throws.
-  explicit PageTable(const MigrationPolicy& policy);
+  /// own         decides for the kind `own`; outlives this
+  /// Throws      what check(policy) throws; UsageError for the kind `own` without one.
+  explicit PageTable(const MigrationPolicy& policy, OwnRun* own = nullptr);
 
   /// Answers a GPU access to [address, address + length_bytes).
   ///
@@ -61,7 +63,7 @@ public:
   ///   remote   it is served over the link without waiting; `transfers` may have to start too
   ///
   /// Each transfer counts as in flight from now on: arrived() must follow for every one, unless the
-  /// page goes back to the host first.
+  /// page goes back to the host first. What an own policy throws passes through.
   ///
   /// address       of the first byte
   /// length_bytes  > 0, within one page
@@ -140,6 +142,7 @@ private:
   class Change;
 
   Answer miss(std::uint32_t slot, Span wanted, bool is_write);
+  Outcome ask_own(std::uint32_t slot, Span wanted, bool is_write);
   std::uint32_t clear(std::uint32_t slot);
   template <class Run>
   void for_each_range(std::uint32_t slot, Run run) const;
@@ -148,6 +151,7 @@ private:
   [[noreturn]] void refuse(std::uint64_t address, std::uint32_t length_bytes) const;
 
   Geometry geometry_;
+  OwnRun* own_;
   PageIndex index_;
   std::vector<Page> pages_;
   std::vector<std::uint64_t> whole_;  ///< one bit for each slot: small enough for a cache

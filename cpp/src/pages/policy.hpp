@@ -17,6 +17,7 @@ enum class PolicyKind : std::uint8_t {
   zero_copy,       ///< never migrates: each access crosses the link
   adaptive,        ///< blocks that double next to resident bytes and halve elsewhere
   tree_units,      ///< Zhang 2019's small units as leaves of the driver's tree
+  own,             ///< what a library of the user says (isthmus/policy.h): PageTable asks it
 };
 
 /// What happens when a page would need more than max_ranges. Zhang 2019 doesn't say.

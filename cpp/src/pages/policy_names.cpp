@@ -2,7 +2,6 @@
 
 #include <isthmus/errors.hpp>
 
-#include <array>
 #include <bit>
 #include <string>
 
@@ -11,21 +10,6 @@
 namespace isthmus::pages {
 
 namespace {
-
-constexpr std::array<PolicyName, 11> kNames = {{
-    {PolicyKind::whole_page, "whole_page", "the whole page moves (the paper's baseline)"},
-    {PolicyKind::single_range, "single_range", "one valid range a page, gaps filled (Figure 3a)"},
-    {PolicyKind::ranges, "ranges", "a few valid ranges a page (Figure 3b)"},
-    {PolicyKind::bitmap, "bitmap", "any units of a page, one bit each"},
-    {PolicyKind::block_64k, "block_64k", "64 KiB blocks, the driver's big pages"},
-    {PolicyKind::tree, "tree", "as NVIDIA's driver: 64 KiB, then subtrees more than 51 % full"},
-    {PolicyKind::sequential, "sequential", "the units asked for, and what follows them"},
-    {PolicyKind::access_counter, "access_counter", "remote until asked for often enough"},
-    {PolicyKind::zero_copy, "zero_copy", "nothing moves: each access crosses the link"},
-    {PolicyKind::adaptive, "adaptive",
-     "units that double beside what is there, and halve elsewhere"},
-    {PolicyKind::tree_units, "tree_units", "the paper's units as leaves of the driver's tree"},
-}};
 
 /// The largest size that offsets in a page allow; more than any GPU uses.
 constexpr std::uint32_t kMaxPageBytes = 1U << 30U;
@@ -83,17 +67,6 @@ void check_ranges(const MigrationPolicy& policy) {
 }
 
 }  // namespace
-
-std::span<const PolicyName> policy_names() { return kNames; }
-
-PolicyKind policy_kind(std::string_view name) {
-  std::string known;
-  for (const PolicyName& entry : kNames) {
-    if (entry.name == name) return entry.kind;
-    known += (known.empty() ? "" : ", ") + std::string(entry.name);
-  }
-  throw UsageError("no policy is called '" + std::string(name) + "': there are " + known);
-}
 
 MigrationPolicy default_policy(PolicyKind kind) {
   MigrationPolicy policy;

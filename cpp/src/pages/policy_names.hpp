@@ -2,8 +2,6 @@
 #pragma once
 
 #include <array>
-#include <span>
-#include <string_view>
 
 #include "pages/policy.hpp"
 
@@ -11,18 +9,10 @@
 
 namespace isthmus::pages {
 
-struct PolicyName {
-  PolicyKind kind;
-  std::string_view name;
-  std::string_view description;
-};
-
-/// All kinds, in the enumeration's order.
-std::span<const PolicyName> policy_names();
-
-/// Throws      UsageError for an unknown name; the message lists the known ones.
-PolicyKind policy_kind(std::string_view name);
-
+constexpr auto words_of(PolicyKind) {
+  return std::array{"whole_page", "single_range",   "ranges",    "bitmap",   "block_64k",  "tree",
+                    "sequential", "access_counter", "zero_copy", "adaptive", "tree_units", "own"};
+}
 constexpr auto words_of(State) { return std::array{"cpu", "partial", "gpu"}; }
 constexpr auto words_of(Outcome) { return std::array{"hit", "wait", "migrate", "remote"}; }
 

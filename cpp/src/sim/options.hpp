@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "pages/eviction.hpp"
+#include "pages/own_policy.hpp"
 
 namespace isthmus::sim {
 
@@ -81,6 +82,7 @@ struct Options {
   Initially initially = Initially::on_cpu;
   bool l1_kept_between_launches = false;  ///< GPGPU-Sim's GTX480 clears it after each kernel
   pages::EvictionPolicy eviction;         ///< limit_bytes 0: the machine's partitions.memory_bytes
+  const pages::OwnPolicy* own = nullptr;  ///< of the policy's kind `own`; outlives the run
 };
 
 }  // namespace isthmus::sim

@@ -26,9 +26,11 @@ constexpr std::uint64_t kEventsBetweenPolls = 1U << 12U;  // a fraction of a mil
 Picoseconds lookahead_ps(const ModelledMachine& machine, const pages::MigrationPolicy& policy,
                          const Options& options) {
   using pages::PolicyKind;
-  const bool remote = policy.kind == PolicyKind::zero_copy ||
-                      policy.kind == PolicyKind::access_counter || options.hints == Hints::advise ||
-                      policy.overflow == pages::Overflow::refuse;
+  const bool remote =
+      policy.kind == PolicyKind::zero_copy || policy.kind == PolicyKind::access_counter ||
+      options.hints == Hints::advise ||
+      (options.own != nullptr && options.own->table->remote != 0) ||
+      (policy.kind == PolicyKind::ranges && policy.overflow == pages::Overflow::refuse);
   const Picoseconds cycle = cycle_ps(machine.cores.clock_hz);
   const Picoseconds network = machine.network.latency_cycles * cycle;
   if (options.mode == Mode::migrate && remote) return network;
@@ -335,6 +337,27 @@ void check_options(const Options& options) {
   }
 }
 
+/// Belady's eviction: a first run, in which the page that was accessed longest ago leaves, records
+/// the order of accesses. Its events are nobody's, but it can be stopped.
+Result with_foresight(const ModelledMachine& machine, const pages::MigrationPolicy& policy,
+                      Options options, trace::Source& source, Observer* observer) {
+  struct OnlyPolls : Observer {
+    Observer* to = nullptr;
+    void poll(Picoseconds now_ps) override {
+      if (to != nullptr) to->poll(now_ps);
+    }
+  } polls;
+  polls.to = observer;
+  pages::UseOrder order;
+  Options first = options;
+  first.eviction.kind = pages::EvictionKind::lru;
+  first.eviction.recency = pages::Recency::access;
+  first.eviction.record = &order;
+  Simulation(machine, policy, first, source, &polls)();
+  options.eviction.order = &order;
+  return Simulation(machine, policy, options, source, observer)();
+}
+
 }  // namespace
 
 Result simulate(const ModelledMachine& machine, const pages::MigrationPolicy& policy,
@@ -342,6 +365,8 @@ Result simulate(const ModelledMachine& machine, const pages::MigrationPolicy& po
   check_machine(machine);
   pages::check(policy);
   check_options(options);
+  if (options.eviction.kind == pages::EvictionKind::belady && options.mode == Mode::migrate)
+    return with_foresight(machine, policy, options, source, observer);
   return Simulation(machine, policy, options, source, observer)();
 }
 

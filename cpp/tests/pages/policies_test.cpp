@@ -6,6 +6,7 @@
 #include <string>
 
 #include "../messages.hpp"
+#include "../policy_kinds.hpp"
 #include "table_steps.hpp"
 
 namespace isthmus::pages {
@@ -189,13 +190,10 @@ TEST(Policies, WithInvalidSettingsAreRefused) {
   EXPECT_TRUE(test::says(refusal(counters), "raise unit_bytes to 65536")) << refusal(counters);
 }
 
-TEST(Policies, HaveNamesThatLeadToThem) {
-  for (const PolicyName& entry : policy_names()) {
-    EXPECT_EQ(policy_kind(entry.name), entry.kind);
-    EXPECT_EQ(&entry - policy_names().data(), static_cast<std::ptrdiff_t>(entry.kind));
+TEST(Policies, HaveDefaultsThatCanBe) {
+  for (const NamedKind& entry : policy_kinds())
     EXPECT_NO_THROW(PageTable table(default_policy(entry.kind))) << entry.name;
-  }
-  EXPECT_THROW(policy_kind("hole_page"), UsageError);
+  EXPECT_EQ(policy_kinds().back().kind, PolicyKind::tree_units) << "and own is the last word";
 }
 
 }  // namespace

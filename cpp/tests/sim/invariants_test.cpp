@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "pages/policy_names.hpp"
+#include "../policy_kinds.hpp"
 #include "random_programs.hpp"
 
 namespace isthmus::sim::small {
@@ -166,7 +166,7 @@ TEST(Invariants, EqualRunsAreEqualInAnyNumberOfThreads) {
 }
 
 TEST(Invariants, EveryPolicyServesEveryRequest) {
-  for (const pages::PolicyName& name : pages::policy_names()) {
+  for (const pages::NamedKind& name : pages::policy_kinds()) {
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
       for (const bool merge : {true, false}) {
         const RandomProgram program = random_program(seed, 20'000);
@@ -201,7 +201,7 @@ TEST(Invariants, CountersWithSeparateRequestsServeAllInMemoryThatIsTooSmall) {
 TEST(Invariants, ABatchingDriverServesAllInMemoryThatIsTooSmall) {
   ModelledMachine machine = two_core_machine();
   machine.faults = {3'000'000, Handling::batch, 4};
-  for (const pages::PolicyName& name : pages::policy_names()) {
+  for (const pages::NamedKind& name : pages::policy_kinds()) {
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
       const RandomProgram program = random_program(seed, 3 * 16384);  // three pages
       MigrationPolicy policy = pages::default_policy(name.kind);
@@ -223,7 +223,7 @@ TEST(Invariants, EveryPolicyServesEveryRequestOnACoherentLink) {
   machine.partitions.arrivals_in_dram = true;
   machine.gmmu.buffer_entries = 2;
   machine.faults = {3'000'000, Handling::batch, 4};
-  for (const pages::PolicyName& name : pages::policy_names()) {
+  for (const pages::NamedKind& name : pages::policy_kinds()) {
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
       RandomProgram program = random_program(seed, 3 * 16384);  // three pages
       program.builder.before(1, {upload(0, 1U << 20U), download(1U << 20U, 4096)});

@@ -1,7 +1,7 @@
 // The bound below every policy: exact where one limit decides, and below the time of any run.
 #include <gtest/gtest.h>
 
-#include "pages/policy_names.hpp"
+#include "../policy_kinds.hpp"
 #include "random_programs.hpp"
 
 namespace isthmus::sim::small {
@@ -91,7 +91,7 @@ TEST(LeastTime, NoRunIsBelowIt) {
         EXPECT_GE(result.least_ps, resident.least_ps);
       }
       options.mode = Mode::migrate;
-      for (const pages::PolicyName& name : pages::policy_names()) {
+      for (const pages::NamedKind& name : pages::policy_kinds()) {
         pages::MigrationPolicy policy = pages::default_policy(name.kind);
         policy.counter_threshold = 3;
         const Result result = run(builder, machine, policy, options);

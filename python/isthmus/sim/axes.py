@@ -7,6 +7,7 @@ from itertools import product
 from isthmus.errors import UsageError
 from isthmus.ground.spelling import did_you_mean, shortened
 from isthmus.sim.machine_files import machine_names
+from isthmus.sim.own import is_own
 from isthmus.sim.policy import policy_names
 from isthmus.sim.quantities import SEED_NUMBER
 from isthmus.sim.settings import Setting, setting_names, setting_of
@@ -65,11 +66,15 @@ def _read(text: str) -> Axis:
     for item in (part.strip() for part in typed.split(",")):
         if not item:
             raise UsageError(f"axis '{shortened(text)}': an empty value", hint=_HINT)
-        values |= dict.fromkeys(_range(name, item) if ".." in item else [item])
+        values |= dict.fromkeys(_range(name, item) if _is_range(item) else [item])
     if len(values) > _MAX_VALUES:
         raise UsageError(f"axis '{name}' has {len(values)} values", hint=f"at most {_MAX_VALUES}")
     _check_words(name, list(values))
     return Axis(name=name, values=tuple(values))
+
+
+def _is_range(item: str) -> bool:
+    return ".." in item and "/" not in item  # else a path: ../mine.so
 
 
 def _range(name: str, item: str) -> list[str]:
@@ -110,7 +115,8 @@ def _check_words(name: str, values: list[str]) -> None:
     known = {POLICY: policy_names(), MACHINE: machine_names()}.get(name)
     if known is not None:
         for value in values:
-            if value not in known and not value.endswith(".toml"):
+            is_file = is_own(value) if name == POLICY else value.endswith(".toml")
+            if value not in known and not is_file:
                 raise UsageError(
                     f"there is no {name} '{shortened(value)}'", hint=did_you_mean(value, known)
                 )

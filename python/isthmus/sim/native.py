@@ -30,7 +30,7 @@ def native_policy(policy: Policy, machine: ModelledMachine) -> "_native.Migratio
     kind = policy.kind if policy.kind.migrates else Kind.WHOLE_PAGE
     kind = _PREFETCHED.get(kind, kind)
     native = _native.MigrationPolicy(kind.value.replace("-", "_"))
-    _fill(native, policy, leave_out=("kind", "counter"))
+    _fill(native, policy, leave_out=("kind", "counter", "own"))
     native.counter_bytes = policy.counter or machine.gmmu.counter
     return native
 

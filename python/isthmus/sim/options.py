@@ -64,6 +64,9 @@ class EvictionKind(StrEnum):
     TREE = "tree"
     BLOCK_64K = "block_64k"
     CLOCK = "clock"
+    RANDOM = "random"
+    LFU = "lfu"
+    BELADY = "belady"
 
 
 class Recency(StrEnum):
@@ -96,7 +99,8 @@ class Options(Record):
     l1_kept_between_launches: bool = False
     """Whether the first-level cache outlives a kernel."""
     eviction_kind: EvictionKind = EvictionKind.LRU
-    """When memory is full: the least recently used page, a subtree, a 64 KiB block, or in turn."""
+    """When memory is full: the least recently used page, a subtree, a 64 KiB block, in turn, any
+    page, the one with the fewest accesses, or the one whose next access is last (two runs)."""
     eviction_recency: Recency = Recency.MIGRATION
     """Whether migration alone counts as a use of a page, as for a driver, or any access."""
 

@@ -11,7 +11,7 @@ from isthmus.ground.spelling import shortened
 from isthmus.ground.version import __version__
 from isthmus.sim.axes import MACHINE, POLICY, SEED, WORKLOAD
 from isthmus.sim.machine_files import load_machine
-from isthmus.sim.policy import default_policy
+from isthmus.sim.own import policy_of
 from isthmus.sim.quantities import SEED_NUMBER
 from isthmus.sim.running import check_setup
 from isthmus.sim.settings import Setup, with_settings
@@ -90,7 +90,7 @@ def _build(base: Base, place: Mapping[str, str]) -> SweepPoint:
     setup = with_settings(
         Setup(
             machine=load_machine(place.get(MACHINE, base.machine)),
-            policy=default_policy(place.get(POLICY, base.policy)),
+            policy=policy_of(place.get(POLICY, base.policy)),
         ),
         {**base.settings, **axes},
     )

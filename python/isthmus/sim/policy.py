@@ -5,9 +5,9 @@ The state machines are in C++: cpp/src/pages/policy.hpp, with each default's sou
 """
 
 from enum import StrEnum
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from isthmus.errors import UsageError
 from isthmus.ground.sizes import format_size
@@ -16,6 +16,7 @@ from isthmus.measure.run.record import Record
 from isthmus.sim.quantities import Count, Extent, Number, Size
 
 _KIB, _MIB = 1 << 10, 1 << 20
+_NAMELESS, _NAME_IT = "a policy of your own is named by its file", "-p ./mine.so, mine.py:Mine"
 
 
 class Kind(StrEnum):
@@ -37,6 +38,7 @@ class Kind(StrEnum):
     ZERO_COPY = "zero-copy"
     ADAPTIVE = "adaptive"
     TREE_UNITS = "tree-units"
+    OWN = "own"
 
     @property
     def migrates(self) -> bool:
@@ -61,6 +63,7 @@ MEANINGS = {
     Kind.ZERO_COPY: "never moves: each access crosses the link",
     Kind.ADAPTIVE: "blocks that double next to valid data and halve elsewhere",
     Kind.TREE_UNITS: "small units as leaves of the driver's tree",
+    Kind.OWN: "yours: -p ./mine.so, or -p mine.py:Mine (docs/own-policies.md)",
 }
 
 
@@ -128,6 +131,13 @@ class Policy(Record):
     """access-counter: the bytes with one counter; 0: gmmu.counter."""
     max_unit: Extent = 64 * _KIB
     """adaptive: the largest block."""
+    own: Annotated[str, Field(max_length=4096)] = ""
+    """own: the file's name and a digest of its contents."""
+
+    @property
+    def name(self) -> str:
+        """What results call it: its kind, or an own policy's file and digest."""
+        return self.own or self.kind.value
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -138,6 +148,8 @@ class Policy(Record):
                     f"{name} of {format_size(size_bytes)} is not a power of two",
                     hint=f"did you mean {format_size(1 << size_bytes.bit_length() - 1)}?",
                 )
+        if (self.kind is Kind.OWN) != bool(self.own):
+            raise UsageError(_NAMELESS, hint=_NAME_IT)
         if self.unit > self.page:
             raise UsageError(
                 f"a unit of {format_size(self.unit)} is larger than its page of "
@@ -162,12 +174,14 @@ _OF_KIND: dict[Kind, dict[str, object]] = {
 
 
 def policy_names() -> list[str]:
-    """List the policies."""
-    return [kind.value for kind in Kind]
+    """List the policies, without those of users."""
+    return [kind.value for kind in Kind if kind is not Kind.OWN]
 
 
 def default_policy(name: str) -> Policy:
     """Give a policy with the defaults of its kind."""
+    if name == Kind.OWN:
+        raise UsageError(_NAMELESS, hint=_NAME_IT)
     if name not in policy_names():
         raise UsageError(
             f"there is no policy '{shortened(name)}'",

@@ -12,7 +12,8 @@ from isthmus.ground.spelling import did_you_mean, shortened
 from isthmus.sim.machine import ModelledMachine, native_machine
 from isthmus.sim.machine_files import DEFAULT_MACHINE, load_machine
 from isthmus.sim.options import EvictionKind, Options, ProgrammerData
-from isthmus.sim.policy import Kind, Policy, default_policy
+from isthmus.sim.own import check_own, native_own, policy_of
+from isthmus.sim.policy import Kind, Policy
 from isthmus.sim.quantities import SEED_NUMBER
 from isthmus.sim.settings import Setup, check_sizes, setting_of, with_settings
 
@@ -31,7 +32,7 @@ _BLOCK_BYTES = 64 * 1024
 def simulate(
     trace: "str | Path | _native.TraceSource",
     machine: str | ModelledMachine = DEFAULT_MACHINE,
-    policy: str | Policy = DEFAULT_POLICY,
+    policy: str | type | Policy = DEFAULT_POLICY,
     *,
     settings: Mapping[str, str] | None = None,
     seed: int = 0,
@@ -43,7 +44,9 @@ def simulate(
     Args:
         trace: A workload's name, a trace file's path, or an open trace.
         machine: A machine's name or TOML file, or a machine.
-        policy: A policy's name, or a policy.
+        policy: A policy's name, or a policy. Or one of your own, whose code runs: the path of a
+            library, `./mine.so`, or of a file in Python with a class, `mine.py:Mine`; or the class
+            (docs/own-policies.md).
         settings: Settings of machine, policy and options, and sizes of a workload, by their
             dotted names: `{"link.bandwidth": "32GB/s", "workload.nodes": "131072"}`.
         seed: The seed of a workload's inputs. Equal seeds give identical results.
@@ -53,12 +56,13 @@ def simulate(
         Modelled numbers, meant for ratios between policies on one machine.
 
     Raises:
-        UsageError: A name, value, machine or trace is invalid.
+        UsageError: A name, value, machine or trace is invalid, or an own policy raises or answers
+            what can't be.
         Error: The configuration deadlocks; the message says which parts wait for each other.
     """
     setup = Setup(
         machine=load_machine(machine) if isinstance(machine, str) else machine,
-        policy=default_policy(policy) if isinstance(policy, str) else policy,
+        policy=policy_of(policy),
         options=options or Options(),
     )
     setup = _changed(setup, settings or {})
@@ -94,6 +98,7 @@ def run(
         source,
         poll=poll,
         timeline=timeline,
+        own=native_own(setup),
     )
     return result_of(native)
 
@@ -103,6 +108,7 @@ def check_setup(setup: Setup) -> None:
     from isthmus.sim.native import native_policy
 
     native_machine(setup.machine)
+    check_own(setup.policy)
     native_policy(setup.policy, setup.machine).check()
     if setup.policy.kind.migrates:
         _check_memory(setup)

@@ -140,7 +140,7 @@ def columns_of(point: SweepPoint) -> Row:
     columns: dict[str, str | int] = {
         "workload": writable(point.workload),
         "machine": point.setup.machine.name,
-        "policy": point.setup.policy.kind.value,
+        "policy": point.setup.policy.name,
         "seed": point.seed,
     }
     for name, text in point.place.items():

@@ -17,6 +17,7 @@ from isthmus.ground.version import __version__
 from isthmus.measure.run.record import Integer, Record, first_fault
 from isthmus.sim.library import Library
 from isthmus.sim.points import SweepPoint, key_of
+from isthmus.sim.policy import Kind
 from isthmus.sim.quantities import STORED
 from isthmus.sim.running import is_workload
 from isthmus.sim.settings import Setup
@@ -56,6 +57,7 @@ class PointAnswer(Record):
 
 def text_of(point: SweepPoint) -> str:
     """Write a point as a `PointTask`."""
+    check_sent(point.setup)
     workload, key = point.workload, point.key
     if not is_workload(workload):
         workload = str(Path(workload).absolute())
@@ -67,6 +69,13 @@ def text_of(point: SweepPoint) -> str:
         setup=point.setup,
         key=key,
     ).model_dump_json()
+
+
+def check_sent(setup: Setup) -> None:
+    """Refuse to send code, or to take a name for it: an own policy runs where it was loaded."""
+    if setup.policy.kind is Kind.OWN:
+        what = f"the policy {setup.policy.name} is code, which isn't sent to other processes"
+        raise UsageError(what, hint="leave out --workers, --hosts and --scheduler")
 
 
 def run_text(text: str) -> str:
@@ -152,6 +161,7 @@ def _answer(text: str) -> PointAnswer:
         task = PointTask.model_validate_json(text, context=STORED)
     except ValidationError as cause:
         return PointAnswer(refused=f"this is no simulation: {first_fault(cause)}")
+    check_sent(task.setup)
     if task.isthmus_version != __version__:
         return PointAnswer(
             refused=f"isthmus {__version__} is there, and the sweep is of {task.isthmus_version}"

@@ -179,7 +179,6 @@ def test_the_driver_takes_the_page_moved_longest_ago() -> None:
 def test_policies_have_names_and_defaults() -> None:
     from isthmus import _native
 
-    assert [name for name, _ in _native.policy_names()] == KINDS
     assert all(_native.MigrationPolicy(kind).kind == kind for kind in KINDS)
     tree = _native.MigrationPolicy("tree")
     assert (tree.unit_bytes, tree.grow_bytes, tree.tree_threshold_percent) == (4096, 65536, 51)
@@ -189,7 +188,9 @@ def test_policies_have_names_and_defaults() -> None:
 def test_a_policy_that_can_not_be_is_refused() -> None:
     from isthmus import _native
 
-    with pytest.raises(isthmus.UsageError, match="no policy is called 'tre'"):
+    with pytest.raises(
+        isthmus.UsageError, match=f"unknown kind 'tre': use {', '.join(KINDS)}, own$"
+    ):
         _native.MigrationPolicy("tre")
     policy = _native.MigrationPolicy("bitmap")
     with pytest.raises(isthmus.UsageError, match="unknown overflow 'drop': use fill_gap"):

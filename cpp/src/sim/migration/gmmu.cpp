@@ -10,12 +10,25 @@ namespace {
 
 constexpr auto kLineBytes = static_cast<std::uint32_t>(trace::kLineBytes);
 
+std::uint64_t memory_of(const ModelledMachine& machine, const Options& options) {
+  return options.eviction.limit_bytes != 0 ? options.eviction.limit_bytes
+                                           : machine.partitions.memory_bytes;
+}
+
+std::unique_ptr<pages::OwnRun> make_own(const ModelledMachine& machine,
+                                        const pages::MigrationPolicy& policy,
+                                        const Options& options) {
+  if (policy.kind != pages::PolicyKind::own || options.own == nullptr) return nullptr;
+  return std::make_unique<pages::OwnRun>(*options.own, policy, memory_of(machine, options));
+}
+
 std::unique_ptr<pages::Eviction> make_eviction(const ModelledMachine& machine,
-                                               const Options& options, pages::PageTable& table) {
+                                               const Options& options, pages::PageTable& table,
+                                               pages::OwnRun* own) {
   if (options.mode != Mode::migrate) return nullptr;
   pages::EvictionPolicy policy = options.eviction;
-  if (policy.limit_bytes == 0) policy.limit_bytes = machine.partitions.memory_bytes;
-  return std::make_unique<pages::Eviction>(policy, table);
+  policy.limit_bytes = memory_of(machine, options);
+  return std::make_unique<pages::Eviction>(policy, table, own);
 }
 
 }  // namespace
@@ -34,19 +47,20 @@ Gmmu::Gmmu(const ModelledMachine& machine, const pages::MigrationPolicy& policy,
       result_(result),
       observer_(observer),
       partitions_(machine, result.caches),
-      table_(policy),
-      eviction_(make_eviction(machine, options, table_)),
+      own_(make_own(machine, policy, options)),
+      table_(policy, own_.get()),
+      eviction_(make_eviction(machine, options, table_, own_.get())),
       query_ps_(options.mode == Mode::migrate
                     ? machine.gmmu.query_cycles * cycle_ps(machine.cores.clock_hz)
                     : 0),
-      memory_bytes_(options.eviction.limit_bytes != 0 ? options.eviction.limit_bytes
-                                                      : machine.partitions.memory_bytes),
+      memory_bytes_(memory_of(machine, options)),
       one_buffer_(options.buffer_scope == BufferScope::total),
       advised_(options.mode == Mode::migrate && options.hints == Hints::advise),
       remote_only_(policy.kind == pages::PolicyKind::zero_copy || advised_),
       migrates_in_background_(machine.link.coherent &&
                               policy.kind == pages::PolicyKind::access_counter),
-      counts_accesses_(eviction_ != nullptr && eviction_->wants_accesses()) {
+      counts_accesses_((eviction_ != nullptr && eviction_->wants_accesses()) ||
+                       (own_ != nullptr && own_->wants_hits())) {
   entries_used_.assign((one_buffer_ ? 1 : machine.partitions.count) + 1, 0);
   blocked_.resize(entries_used_.size());
 }
@@ -62,9 +76,7 @@ void Gmmu::serve(const LineRequest& request, Picoseconds time_ps, Picoseconds mi
     const bool local = map_.real_line(line) >= kLocalBase / kLineBytes;
     ++(local ? touched_local_lines_ : touched_global_lines_);
   }
-  if (counts_accesses_ && page < slot_of_page_.size() && slot_of_page_[page] != kNone) {
-    eviction_->used(slot_of_page_[page], (line & (map_.lines_per_page() - 1)) * kLineBytes);
-  }
+  if (counts_accesses_ && has_frame(page)) count_access(request);
   if (request.kind == EventKind::store) {
     ++stores_done_;
     const Picoseconds done = partitions_.store(request.place, generation, time_ps);
@@ -74,6 +86,16 @@ void Gmmu::serve(const LineRequest& request, Picoseconds time_ps, Picoseconds mi
   const bool changes = request.kind == EventKind::atomic;
   const Picoseconds done = partitions_.load(request.place, generation, time_ps, changes);
   cores_.served(request.core, request.waiter, {done, migration_ps});
+}
+
+void Gmmu::count_access(const LineRequest& request) {
+  const std::uint32_t line = request.place.line();
+  const std::uint32_t slot = slot_of_page_[map_.page_of(line)];
+  const std::uint32_t offset_bytes = (line & (map_.lines_per_page() - 1)) * kLineBytes;
+  if (eviction_->wants_accesses()) eviction_->used(slot, offset_bytes);
+  if (own_ == nullptr || !own_->wants_hits()) return;
+  const std::uint32_t is_write = request.kind == EventKind::store ? 1 : 0;
+  own_->on_access({table_.page_number(slot), offset_bytes, kLineBytes, is_write, 1, {}, {}});
 }
 
 void Gmmu::ask(const Waiting& waiting) {

@@ -42,7 +42,10 @@ public:
   void on_transfer(std::uint32_t migration);
   void on_arrived(std::uint32_t migration);
   void on_faults();
-  void begin_launch() { is_first_batch_ = true; }
+  void begin_launch() {
+    is_first_batch_ = true;
+    if (eviction_ != nullptr) eviction_->begin_launch();
+  }
 
   /// Brings [address, address + size_bytes), which is in one page that has a number, without a
   /// fault: what isn't here yet is on the link from `time_ps`. Returns its bytes; none if memory is
@@ -110,6 +113,7 @@ private:
     observer_->used(use, map_.real_line(line) * trace::kLineBytes, amount);
   }
   void serve(const LineRequest& request, Picoseconds time_ps, Picoseconds migration_ps);
+  void count_access(const LineRequest& request);
   void ask(const Waiting& waiting);
   void answer(const Waiting& waiting, std::uint32_t page);
   void serve_remotely(const Waiting& waiting);
@@ -201,6 +205,7 @@ private:
   Result& result_;
   Observer* observer_;
   MemoryPartitions partitions_;
+  std::unique_ptr<pages::OwnRun> own_;
   pages::PageTable table_;
   std::unique_ptr<pages::Eviction> eviction_;
 

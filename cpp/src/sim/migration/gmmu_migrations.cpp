@@ -112,6 +112,7 @@ void Gmmu::on_arrived(std::uint32_t index) {
         first_line + static_cast<std::uint32_t>(span.offset_bytes / trace::kLineBytes);
     if (table_.arrived(migration.slot, migration.epoch, span)) {
       residency_.make_valid(first, lines_of(span));
+      if (own_ != nullptr) own_->on_arrival(table_.page_number(migration.slot), span);
     }
     if (machine_.partitions.arrivals_in_dram) write_to_dram(first, lines_of(span));
   }
@@ -249,6 +250,8 @@ std::string Gmmu::waiting() const {
             hexadecimal(page_address(migration.page)) + " waits for room in GPU memory, where " +
             std::to_string(eviction_->framed_bytes()) + " bytes of pages stay";
   }
+  if (!waits_for_room_.empty() && own_ != nullptr && own_->chooses_victims())
+    text += ", since " + own_->name() + " names no victim";
   std::uint64_t blocked = 0;
   for (const List& list : blocked_) blocked += list.size;
   if (blocked != 0) {

@@ -42,8 +42,9 @@ _PoliciesOption = Annotated[
     typer.Option(
         "-p",
         "--policy",
-        metavar="NAME",
-        help="Migration policy. May be repeated: each is a column, compared with the first.  "
+        metavar="NAME|FILE",
+        help="Migration policy: a name, or a policy of your own, whose code runs: ./mine.so, "
+        "mine.py:Mine. May be repeated: each is a column, compared with the first.  "
         "[default: programmer, overlapped, ranges]",
     ),
 ]
@@ -105,7 +106,8 @@ def run(
     names = list(dict.fromkeys(policies or ("programmer", "overlapped", "ranges")))
     if timeline is not None and len(names) > 1:
         raise UsageError("--timeline needs a single policy", hint=f"give one: -p {names[-1]}")
-    setups = {name: _setup(name, machine, settings or []) for name in names}
+    chosen = [_setup(name, machine, settings or []) for name in names]
+    setups = {setup.policy.name: setup for setup in chosen}
     parts = None if by is None else Parts(by)
     results = _run_all(workload, seed, setups, _Wanted(parts, timeline, plots))
     setup = next(iter(setups.values()))
@@ -151,10 +153,10 @@ sim.add_typer(trace)
 
 def _setup(policy: str, machine: str, assignments: list[str]) -> "Setup":
     from isthmus.sim.machine_files import load_machine
-    from isthmus.sim.policy import default_policy
+    from isthmus.sim.own import policy_of
     from isthmus.sim.settings import Setup, read_assignments, with_settings
 
-    setup = Setup(machine=load_machine(machine), policy=default_policy(policy))
+    setup = Setup(machine=load_machine(machine), policy=policy_of(policy))
     return with_settings(setup, read_assignments(assignments))
 
 

@@ -98,6 +98,9 @@ def validate(
     run: _RunArgument,
     *,
     machine: _MachineOption,
+    policy: Annotated[
+        str, typer.Option("-p", "--policy", metavar="NAME|FILE", help="What migrates on demand.")
+    ] = "tree",
     output_format: _FormatOption = Format.TEXT,
 ) -> None:
     """
@@ -114,15 +117,17 @@ def validate(
     from isthmus.sim.driver.as_text import Comparison, comparison_text
     from isthmus.sim.driver.fitting import compared
     from isthmus.sim.driver.measured import not_predicted, points_of
+    from isthmus.sim.driver.predicting import on_demand
     from isthmus.sim.driver.programs import compared_programs, program_points
     from isthmus.sim.machine_files import load_machine
 
     measured = read_run(run)
     modelled = load_machine(machine)
+    migrates = on_demand(policy)
     of_programs = program_points(measured)
-    points = compared(points_of(measured, or_none=bool(of_programs)), modelled)
+    points = compared(points_of(measured, or_none=bool(of_programs)), modelled, migrates)
     with programs_progress(len(of_programs)) as tell:
-        programs = compared_programs(of_programs, modelled, tell)
+        programs = compared_programs(of_programs, modelled, tell, migrates)
     print_data(
         comparison_text(
             measured,
@@ -131,6 +136,7 @@ def validate(
                 points=points,
                 programs=programs,
                 left_out=not_predicted(measured),
+                migrates=migrates.name,
             ),
             output_format,
             width=columns_of(sys.stdout),

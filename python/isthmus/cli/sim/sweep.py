@@ -53,7 +53,10 @@ def sweep(
         ),
     ],
     policy: Annotated[
-        str, typer.Option("-p", "--policy", metavar="NAME", help="The policy, if it isn't an axis.")
+        str,
+        typer.Option(
+            "-p", "--policy", metavar="NAME|FILE", help="The policy, if it isn't an axis."
+        ),
     ] = _POLICY,
     machine: MachineOption = _MACHINE,
     settings: SettingsOption = None,

@@ -13,6 +13,7 @@ from isthmus.show.page import Table
 from isthmus.sim.as_text import csv_text
 from isthmus.sim.driver.fitting import Compared
 from isthmus.sim.driver.measured import Access
+from isthmus.sim.driver.predicting import MIGRATES
 from isthmus.sim.driver.programs import ComparedProgram, median_error
 from isthmus.sim.machine import ModelledMachine
 from isthmus.sim.settings import setting_of
@@ -32,6 +33,7 @@ class Comparison:
     points: Sequence[Compared] = ()
     programs: Sequence[ComparedProgram] = ()
     left_out: Sequence[str] = ()
+    migrates: str = MIGRATES
 
 
 def comparison_text(
@@ -56,6 +58,7 @@ def comparison_text(
             "machine": machine.model_dump(mode="json"),
             "points": rows,
             "not_predicted": list(found.left_out),
+            "on_demand": found.migrates,
         }
         return json_text(document)
     blocks = [
@@ -158,6 +161,8 @@ def _program_table(programs: Sequence[ComparedProgram]) -> Table:
 
 def _foot(found: Comparison) -> list[str]:
     lines = [NOTE]
+    if found.migrates != MIGRATES:
+        lines.append(f"on demand {found.migrates} migrates, in place of the driver's {MIGRATES}")
     for access in Access:
         some = [
             one for one in found.points if one.point.access is access and one.held_back is not False

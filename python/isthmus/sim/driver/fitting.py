@@ -30,6 +30,7 @@ from isthmus.errors import Error, UsageError
 from isthmus.sim.driver.measured import Access, DriverPoint
 from isthmus.sim.driver.predicting import Prediction, predicted
 from isthmus.sim.machine import Handling, ModelledMachine
+from isthmus.sim.policy import Policy
 
 _PS_PER_S = 1e12
 _MAX_ROUNDS = 25
@@ -110,10 +111,12 @@ class Fit:
     programs: tuple[str, ...] = ()
 
 
-def compared(points: Sequence[DriverPoint], machine: ModelledMachine) -> tuple[Compared, ...]:
-    """Put a machine's predictions beside measured points."""
+def compared(
+    points: Sequence[DriverPoint], machine: ModelledMachine, migrates: Policy | None = None
+) -> tuple[Compared, ...]:
+    """Put a machine's predictions beside measured points; `predicted` says what `migrates` is."""
     return tuple(
-        Compared(point=point, seconds=predicted(point, machine).seconds, held_back=None)
+        Compared(point=point, seconds=predicted(point, machine, migrates).seconds, held_back=None)
         for point in points
     )
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from isthmus.sim.driver.measured import FAULT_PAGES, Access, DriverPoint
 from isthmus.sim.machine import ModelledMachine
 from isthmus.sim.options import Options
-from isthmus.sim.policy import default_policy
+from isthmus.sim.own import policy_of
+from isthmus.sim.policy import Kind, Policy, default_policy
 from isthmus.sim.running import run
 from isthmus.sim.settings import Setup
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 _PS_PER_S = 1e12
 _PAGE_BYTES = 4096
 # NVIDIA's driver widens a fault by the density of a tree over each block of 2 MiB.
-_MIGRATES = "tree"
+MIGRATES = "tree"
+"""What migrates on demand."""
 _OF_ACCESS = {
     Access.REMOTE: "zero-copy",
     Access.WRITTEN: "zero-copy",
@@ -66,16 +68,26 @@ class Prediction:
     back_pages: float = 0.0
 
 
-def predicted(point: DriverPoint, machine: ModelledMachine) -> Prediction:
+def on_demand(chosen: str) -> Policy:
+    """Give what migrates on demand, by its name or file; an own policy in the driver's pages."""
+    policy = policy_of(chosen)
+    is_own = policy.kind is Kind.OWN
+    return policy.model_copy(update={"unit": _PAGE_BYTES}) if is_own else policy
+
+
+def predicted(
+    point: DriverPoint, machine: ModelledMachine, migrates: Policy | None = None
+) -> Prediction:
     """
-    Simulate what a point measured. What is prefetched is read meanwhile, by a kernel that ends some
-    microseconds after its last bytes have come; of what the CPU takes back, the time without the
-    kernel before it counts.
+    Simulate what a point measured, as if the driver migrated on demand by `migrates`. What is
+    prefetched is read meanwhile, by a kernel that ends some microseconds after its last bytes have
+    come; of what the CPU takes back, the time without the kernel before it counts.
     """
     if point.access in _THRASHED:
-        return _thrashed(point, machine)
-    kind = _OF_ACCESS.get(point.access, _MIGRATES)
-    result = _simulated(point, machine, kind)
+        return _thrashed(point, machine, migrates or default_policy(MIGRATES))
+    kind = _OF_ACCESS.get(point.access, MIGRATES)
+    policy = migrates if migrates and kind == MIGRATES else default_policy(kind)
+    result = _simulated(point, machine, policy)
     share = 1 / FAULT_PAGES if point.access in _FAULTS else 1.0
     total_ps = result.copy_ps if point.access in _TO_CPU else result.total_ps - result.copy_ps
     counts = result.counts
@@ -96,11 +108,11 @@ def predicted(point: DriverPoint, machine: ModelledMachine) -> Prediction:
     )
 
 
-def _thrashed(point: DriverPoint, machine: ModelledMachine) -> Prediction:
+def _thrashed(point: DriverPoint, machine: ModelledMachine, policy: Policy) -> Prediction:
     """Predict the second of two reads, with room for half: two reads, less the first."""
     room = machine.partitions.model_copy(update={"memory": point.size_bytes // 2})
     crowded = machine.model_copy(update={"partitions": room})
-    one, two = (_simulated(point, crowded, _MIGRATES, num_reads) for num_reads in (1, 2))
+    one, two = (_simulated(point, crowded, policy, num_reads) for num_reads in (1, 2))
     more = {name: float(count - one.counts[name]) for name, count in two.counts.items()}
     return Prediction(
         seconds=(two.total_ps - one.total_ps) / _PS_PER_S,
@@ -113,11 +125,9 @@ def _thrashed(point: DriverPoint, machine: ModelledMachine) -> Prediction:
 
 
 def _simulated(
-    point: DriverPoint, machine: ModelledMachine, kind: str, num_reads: int = 1
+    point: DriverPoint, machine: ModelledMachine, policy: Policy, num_reads: int = 1
 ) -> "SimulationResult":
-    setup = Setup(
-        machine=machine, policy=default_policy(kind), options=Options(count_downloads=True)
-    )
+    setup = Setup(machine=machine, policy=policy, options=Options(count_downloads=True))
     return run(_trace(point, machine, num_reads), setup)
 
 

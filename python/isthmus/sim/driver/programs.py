@@ -21,7 +21,7 @@ from isthmus.measure.run.programs import PROGRAMS, SEED, UNIT, USUAL_UNIT_BYTES,
 from isthmus.measure.run.result import Result, Status
 from isthmus.sim.library import Library
 from isthmus.sim.machine import Handling, ModelledMachine
-from isthmus.sim.policy import Kind, default_policy
+from isthmus.sim.policy import Kind, Policy, default_policy
 from isthmus.sim.running import run as run_simulation
 from isthmus.sim.settings import Setup
 
@@ -147,11 +147,13 @@ def compared_programs(
     points: Sequence[ProgramPoint],
     machine: ModelledMachine,
     tell: Callable[[int, ProgramPoint], None] | None = None,
+    migrates: Policy | None = None,
 ) -> tuple[ComparedProgram, ...]:
     """
     Put a machine's predictions beside programs' times, on all cores, each program's trace generated
-    once; `tell` is called with the number of finished points and the one that is waited for next.
-    After Ctrl-C, simulations that are under way end within a moment.
+    once, as if the driver migrated on demand by `migrates`; `tell` is called with the number of
+    finished points and the one that is waited for next. After Ctrl-C, simulations that are under
+    way end within a moment.
     """
     found: list[ComparedProgram] = []
     with simulating() as (pool, stopped):
@@ -165,7 +167,7 @@ def compared_programs(
                 resident, fitted = simulation.fit(listed.pop(0), machine)
                 found.append(resident)
             # Some ways are the same for the simulator: each is simulated once.
-            setups = {one.way: setup_of(one, fitted) for one in listed}
+            setups = {one.way: setup_of(one, fitted, migrates) for one in listed}
             names = {way: setup.model_dump_json() for way, setup in setups.items()}
             distinct = {names[way]: setup for way, setup in setups.items()}
             runs = {name: pool.submit(simulation.run, setup) for name, setup in distinct.items()}
@@ -255,10 +257,14 @@ class Simulation:
         return replace(found, is_fitted=True), machine
 
 
-def setup_of(point: ProgramPoint, machine: ModelledMachine) -> Setup:
-    """Give the machine and the policy that a point had."""
+def setup_of(
+    point: ProgramPoint, machine: ModelledMachine, migrates: Policy | None = None
+) -> Setup:
+    """Give the machine and the policy that a point had; managed memory may have another one."""
     policy = default_policy(_POLICY_OF[point.way].value)
-    if point.way == "whole_page":
+    if point.way == "managed" and migrates is not None:
+        policy = migrates
+    elif point.way == "whole_page":
         policy = policy.model_copy(update={"merge": True})  # a page is fetched once
     elif point.unit_bytes is not None and point.way in _PAGED:
         policy = policy.model_copy(update={"unit": point.unit_bytes})

@@ -1,0 +1,146 @@
+"""
+Policies of users: libraries and classes in Python.
+
+A path is code. Only what a user names is loaded; a setup that comes from a file or another process
+holds a name, which says the contents, and is refused unless this process has loaded them.
+"""
+
+import hashlib
+import inspect
+import sys
+import threading
+import uuid
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from isthmus.errors import UsageError
+from isthmus.files.regular import open_regular
+from isthmus.ground.extras import packages_for
+from isthmus.ground.spelling import did_you_mean, one_line, shortened, writable
+from isthmus.sim.policy import Kind, Policy, default_policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from isthmus import _native
+    from isthmus.sim.settings import Setup
+
+    Loaded = dict[str, object] | _native.OwnPolicy
+
+_DIGITS = 12
+_OF_PYTHON = ".py:"
+_HINT = "docs/own-policies.md says how to write one"
+_lock = threading.Lock()
+_files: "dict[Path, tuple[str, Loaded]]" = {}
+"""Files that were loaded: their digests, and a module's names or a library."""
+_policies: "dict[str, type | _native.OwnPolicy]" = {}
+"""By name with digest."""
+
+
+def is_own(text: str) -> bool:
+    """Whether a text names a policy of the user's: ./mine.so, or mine.py:Mine."""
+    return "/" in text or text.endswith(".so") or _OF_PYTHON in text
+
+
+def policy_of(chosen: str | type | Policy) -> Policy:
+    """Give a policy by its name, by a file, whose code is run, or by a class."""
+    if isinstance(chosen, Policy):
+        return chosen
+    if isinstance(chosen, type):
+        return _own(chosen.__qualname__, _digest_of_class(chosen), chosen)
+    if not is_own(chosen):
+        return default_policy(chosen)
+    if chosen.endswith(".py"):
+        raise UsageError(f"{chosen} names no class", hint=f"name one in it: {chosen}:CLASS")
+    file, colon, name = chosen.rpartition(":") if _OF_PYTHON in chosen else (chosen, "", "")
+    path = Path(file)
+    with _lock:
+        digest, loaded = _load(path, _names_in if colon else _library)
+    if isinstance(loaded, dict):
+        found = loaded.get(name)
+        if not isinstance(found, type):
+            classes = [key for key, value in loaded.items() if isinstance(value, type)]
+            hint = did_you_mean(name, classes)
+            raise UsageError(f"{path} has no class '{shortened(name)}'", hint=hint)
+        return _own(f"{path.name}:{name}", digest, found)
+    return _own(path.name, digest, loaded)
+
+
+def check_own(policy: Policy) -> None:
+    """Refuse an own policy that nobody has loaded into this process."""
+    if policy.kind is Kind.OWN and policy.own not in _policies:
+        what = f"the policy {shortened(policy.own, most=80)} isn't loaded in this process"
+        raise UsageError(f"{what}: a name loads no code", hint="name its file, as in -p ./mine.so")
+
+
+def native_own(setup: "Setup") -> "_native.OwnPolicy | None":
+    """Give the simulator's form of a setup's own policy; none for other kinds."""
+    if setup.policy.kind is not Kind.OWN:
+        return None
+    found = _policies[setup.policy.own]
+    if not isinstance(found, type):
+        return found
+    with packages_for("policies in Python", "pip install 'isthmus[sim]'"):
+        from isthmus.sim.own_class import native_class
+
+    return native_class(found, setup)
+
+
+def _own(name: str, digest: str, policy: "type | _native.OwnPolicy") -> Policy:
+    if isinstance(policy, type) and not hasattr(policy, "on_access"):
+        raise UsageError(f"{policy.__qualname__} is no policy: it has no on_access", hint=_HINT)
+    label = f"{writable(name)}@{digest}"
+    _policies[label] = policy
+    return Policy(kind=Kind.OWN, own=label)
+
+
+def _load(path: Path, load: "Callable[[Path], Loaded]") -> "tuple[str, Loaded]":
+    """Load a file once; a process can't load another one in its place."""
+    try:
+        with open_regular(path) as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()[:_DIGITS]
+    except OSError as cause:
+        what = f"{shortened(str(path), most=80)}: {cause.strerror or cause}"
+        raise UsageError(f"can't read the policy {what}", hint=_HINT) from cause
+    place = path.resolve()
+    if place not in _files:
+        _files[place] = digest, load(path)
+    if _files[place][0] != digest:
+        raise UsageError(
+            f"{path} has changed since this process has loaded it",
+            hint="start a new process, or give the new one another name",
+        )
+    return _files[place]
+
+
+def _library(path: Path) -> "_native.OwnPolicy":
+    from isthmus import _native
+
+    return _native.OwnPolicy.load(str(path))
+
+
+def _names_in(path: Path) -> dict[str, object]:
+    """Run a file in Python."""
+    name = f"isthmus_own_policy_{len(_files)}"
+    module = sys.modules[name] = ModuleType(name)
+    module.__file__ = str(path)
+    try:
+        exec(compile(path.read_bytes(), path, "exec"), vars(module))  # noqa: S102 - what -p asks for
+    except Exception as cause:
+        del sys.modules[name]
+        what = one_line(f"{type(cause).__name__}: {cause}")
+        raise UsageError(f"{path} can't be loaded: {what}", hint=_HINT) from cause
+    return vars(module)
+
+
+@cache
+def _digest_of_class(chosen: type) -> str:
+    """Digest the file of a class; a class without a source is like no other."""
+    try:
+        file = Path(inspect.getsourcefile(chosen) or "")
+        source = file.read_bytes() if file.is_file() else inspect.getsource(chosen).encode()
+    except (OSError, TypeError):
+        source = uuid.uuid4().bytes
+    return hashlib.sha256(source).hexdigest()[:_DIGITS]
