@@ -9,7 +9,7 @@
 
 #include <isthmus/errors.hpp>
 
-#include "pages/geometry.hpp"
+#include "pages/page.hpp"
 
 namespace isthmus::pages {
 

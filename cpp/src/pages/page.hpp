@@ -48,6 +48,11 @@ struct Geometry {
   std::uint32_t num_words = 0;
 };
 
+/// The layout that a policy needs.
+///
+/// Throws      what check() throws
+Geometry geometry_of(const MigrationPolicy& policy);
+
 inline State state_of(const Page& page, const Geometry& geometry) {
   if (page.valid_bytes == 0) return State::cpu;
   return page.valid_bytes == geometry.policy.page_bytes ? State::gpu : State::partial;

@@ -50,8 +50,9 @@ std::uint32_t num_spans(const MigrationPolicy& policy) {
   return policy.kind == PolicyKind::ranges ? policy.max_ranges + 1 : 0;
 }
 
-/// The layout that a policy needs.
-Geometry checked_geometry(const MigrationPolicy& policy) {
+}  // namespace
+
+Geometry geometry_of(const MigrationPolicy& policy) {
   check(policy);
   Geometry geometry;
   geometry.policy = policy;
@@ -71,8 +72,6 @@ Geometry checked_geometry(const MigrationPolicy& policy) {
   geometry.num_words = geometry.counters_at + (counts ? own.page_bytes / own.counter_bytes : 0);
   return geometry;
 }
-
-}  // namespace
 
 /// Keeps the table's sums up to date while a page changes.
 class PageTable::Change {
@@ -96,7 +95,7 @@ private:
 };
 
 PageTable::PageTable(const MigrationPolicy& policy, OwnRun* own)
-    : geometry_(checked_geometry(policy)), own_(own), blocks_(geometry_.num_words) {
+    : geometry_(geometry_of(policy)), own_(own), blocks_(geometry_.num_words) {
   if (policy.kind == PolicyKind::own && own == nullptr)
     throw UsageError("the kind own needs a policy of your own: name its library");
 }
