@@ -5,6 +5,8 @@
 #include <isthmus/errors.hpp>
 
 #include <array>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "../messages.hpp"
@@ -56,6 +58,24 @@ TEST(OwnPolicies, SendNothingTwice) {
   PageTable table(default_policy(PolicyKind::own), &run);
   EXPECT_EQ(read(table, 4096).transfers, (std::vector<Span>{{4096, 1024}, {0, 1024}}));
   EXPECT_EQ(read(table, 8192).transfers, (std::vector<Span>{{8192, 1024}}));
+}
+
+TEST(OwnPolicies, DestroyWhatTheyCreatedAlsoAfterAnException) {
+  static int alive = 0;
+  isthmus_policy_table functions =
+      table_of([](void*, const isthmus_access*, isthmus_span*, std::uint32_t) -> std::uint32_t {
+        throw std::runtime_error("no idea");
+      });
+  functions.create = [](void*, const isthmus_policy_setup*) -> void* { return ++alive, &alive; };
+  functions.destroy = [](void*) { --alive; };
+  const std::string said = test::message_of<UsageError>([&] {
+    OwnRun run({&functions, "mine", nullptr}, default_policy(PolicyKind::own), 0);
+    EXPECT_EQ(alive, 1);
+    PageTable table(default_policy(PolicyKind::own), &run);
+    read(table, 0);
+  });
+  EXPECT_EQ(said, "policy mine: on_access threw: no idea");
+  EXPECT_EQ(alive, 0);
 }
 
 TEST(OwnPolicies, NeedATable) {
