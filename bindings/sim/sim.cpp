@@ -101,6 +101,7 @@ void bind_options(nb::module_& m) {
       });
   def_word(options, "mode", &sim::Options::mode);
   def_word(options, "buffer_scope", &sim::Options::buffer_scope);
+  def_word(options, "merged_waiters", &sim::Options::merged_waiters);
   def_word(options, "local_memory", &sim::Options::local_memory);
   def_word(options, "programmer_data", &sim::Options::programmer_data);
   def_word(options, "hints", &sim::Options::hints);

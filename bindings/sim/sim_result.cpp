@@ -191,6 +191,7 @@ void bind_result(nb::module_& m) {
       .def_ro("returned_faults", &Result::returned_faults)
       .def_ro("returned_pages", &Result::returned_pages)
       .def_ro("touched_bytes", &Result::touched_bytes)
+      .def_ro("accessed_bytes", &Result::accessed_bytes)
       .def_ro("ranges_per_page", &Result::ranges_per_page)
       .def_ro("link_to_gpu_busy_ps", &Result::link_to_gpu_busy_ps)
       .def_ro("link_to_cpu_busy_ps", &Result::link_to_cpu_busy_ps)

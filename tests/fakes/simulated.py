@@ -22,6 +22,7 @@ def row_of(run: StudyRun) -> Row:
         "total_ps": round(base * factor),
         "accessed_share": 0.01,
         "max_ranges": 3,
+        "mean_ranges": 2.0,
         "tlb_accesses": 1000,
         "tlb_misses": 100,
         "tlb_misses_or_absent": 200,
@@ -36,4 +37,4 @@ def row_of(run: StudyRun) -> Row:
 
 def rows() -> dict[str, Row]:
     """Make up all of them."""
-    return {run.point.key: row_of(run) for run in evaluation()}
+    return {run.point.key: row_of(run) for run in evaluation(details=True)}

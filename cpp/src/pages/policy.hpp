@@ -45,9 +45,9 @@ enum class WriteMiss : std::uint8_t {
 /// Options of all kinds, as one value. A kind ignores the other
 /// kinds' options.
 ///
-/// Source      docs/simulate.md says what Zhang 2019 specifies and what it leaves open: each
-///             default is the first answer of a row there. The driver's constants are from NVIDIA
-///             open-gpu-kernel-modules (595.45.04); each names its place.
+/// Source      docs/simulate-evaluation.md says what Zhang 2019 specifies and what it leaves open:
+///             each default is the first answer of a row there. The driver's constants are from
+///             NVIDIA open-gpu-kernel-modules (595.45.04); each names its place.
 struct MigrationPolicy {
   PolicyKind kind = PolicyKind::ranges;
   /// The unit of translation, with one state. Like all sizes here, a power of two. Source: Zhang

@@ -9,7 +9,7 @@ namespace isthmus::pages {
 
 /// The result of adding a request to a page's ranges.
 struct Growth {
-  Span grown;   ///< the range that now contains the request
+  Span grown;   ///< the range that now contains the request, with a filled gap that adjoins it
   Span filled;  ///< the gap that was filled elsewhere; empty if none
   bool refused = false;
 };
@@ -76,7 +76,13 @@ private:
       return;
     }
     const std::uint32_t left = before_smallest_gap();
-    growth.filled = span_between(spans_[left].end_bytes(), spans_[left + 1].offset_bytes);
+    const Span gap = span_between(spans_[left].end_bytes(), spans_[left + 1].offset_bytes);
+    const bool adjoins = spans_[left] == growth.grown || spans_[left + 1] == growth.grown;
+    if (adjoins) {
+      growth.grown = hull(growth.grown, gap);  // they migrate together
+    } else {
+      growth.filled = gap;
+    }
     replace(left, left + 2, hull(spans_[left], spans_[left + 1]));
   }
 

@@ -21,6 +21,7 @@ using extent = std::uint32_t;  ///< bytes, at least 1
 using memory = std::uint64_t;  ///< the same, of any number
 using frequency = std::uint64_t;
 using bandwidth = std::uint64_t;
+using bandwidth_or_0 = std::uint64_t;
 using duration = Picoseconds;
 using flag = bool;
 }  // namespace quantity

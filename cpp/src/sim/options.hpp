@@ -22,6 +22,10 @@ constexpr auto words_of(Mode) { return std::array{"migrate", "programmer", "over
 enum class BufferScope : std::uint8_t { per_partition, total };
 constexpr auto words_of(BufferScope) { return std::array{"per_partition", "total"}; }
 
+/// Whether a request that waits for another's migration takes an entry of the migration buffer, too.
+enum class MergedWaiters : std::uint8_t { free, take_entries };
+constexpr auto words_of(MergedWaiters) { return std::array{"free", "take_entries"}; }
+
 /// Whether per-thread (spill) pages migrate. Off by default: a runtime allocates them on the GPU.
 enum class LocalMemory : std::uint8_t { resident, migrates };
 constexpr auto words_of(LocalMemory) { return std::array{"resident", "migrates"}; }
@@ -70,6 +74,7 @@ constexpr auto words_of(Initially) { return std::array{"on_cpu", "on_gpu"}; }
 struct Options {
   Mode mode = Mode::migrate;
   BufferScope buffer_scope = BufferScope::per_partition;
+  MergedWaiters merged_waiters = MergedWaiters::free;
   LocalMemory local_memory = LocalMemory::resident;
   ProgrammerData programmer_data = ProgrammerData::uploads;
   std::uint64_t chunk_bytes =

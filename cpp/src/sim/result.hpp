@@ -99,7 +99,9 @@ struct Result {
   std::uint64_t returned_blocks = 0;  ///< blocks of 2 MiB that went back, once for each host step
   std::uint64_t returned_faults = 0;  ///< page faults of the CPU, if it reads these in order
   std::uint64_t returned_pages = 0;   ///< pages of 4 KiB of them
-  std::uint64_t touched_bytes = 0;    ///< of migrated data, since it arrived: lines x 128
+  std::uint64_t touched_bytes = 0;    ///< lines x 128 since they arrived; what migrates on demand:
+                                      ///< without those that the GPU has made
+  std::uint64_t accessed_bytes = 0;   ///< the same of what was migrated or copied to the GPU
   std::vector<std::uint64_t>
       ranges_per_page;  ///< [n]: touched pages with n valid ranges, at the end
 
@@ -113,11 +115,10 @@ struct Result {
   std::uint64_t events = 0;        ///< taken from the queue
   std::uint64_t event_digest = 0;  ///< of all events in order: equal for equal runs
 
-  /// Share of the migrated bytes that the GPU accessed; 0 if nothing migrated.
+  /// Share of the bytes brought to the GPU that it accessed since; 0 if none were.
   double accessed_share() const {
-    return traffic.migrated_to_gpu == 0
-               ? 0.0
-               : static_cast<double>(touched_bytes) / static_cast<double>(traffic.migrated_to_gpu);
+    const std::uint64_t brought = traffic.migrated_to_gpu + traffic.copied_to_gpu;
+    return brought == 0 ? 0.0 : static_cast<double>(accessed_bytes) / static_cast<double>(brought);
   }
 };
 

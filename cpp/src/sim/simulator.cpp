@@ -90,7 +90,8 @@ public:
 
 private:
   void grow() {
-    residency_.grow([this](std::uint32_t chunk) { return gmmu_.starts_resident(chunk); });
+    residency_.grow([this](std::uint32_t chunk) { return gmmu_.starts_resident(chunk); },
+                    options_.mode != Mode::migrate);
   }
 
   void launch(std::uint32_t index) {
@@ -282,6 +283,35 @@ private:
     return lines;
   }
 
+  // What kernels have touched of the bytes that were copied or migrated to the GPU.
+  std::uint64_t accessed_bytes() const {
+    if (options_.mode == Mode::migrate) return result_.touched_bytes;
+    if (programmer_data_ != ProgrammerData::uploads) {
+      return std::min(result_.touched_bytes, result_.traffic.copied_to_gpu);
+    }
+    std::uint64_t bytes = 0;
+    for (const trace::Launch& launch : feed_.program().launches) {
+      for (const trace::HostStep& step : launch.before) {
+        if (trace::copies_to_gpu(step.kind)) bytes += touched_of(step);
+      }
+    }
+    return bytes;
+  }
+
+  std::uint64_t touched_of(const trace::HostStep& step) const {
+    std::uint64_t bytes = 0;
+    const std::uint64_t end = step.address + step.size_bytes;
+    for (const std::uint64_t chunk : map_.placed_chunks(step.address, end)) {
+      const std::uint32_t first = map_.first_line(map_.page_at(chunk));
+      for (std::uint32_t line = 0; line < map_.lines_per_chunk(); ++line) {
+        const std::uint64_t from = std::max(step.address, chunk + line * trace::kLineBytes);
+        const std::uint64_t to = std::min(end, chunk + (line + 1) * trace::kLineBytes);
+        if (from < to && residency_.touched(first + line)) bytes += to - from;
+      }
+    }
+    return bytes;
+  }
+
   void finish() {
     if (streams_ && streams_->end_ps() > time_ps_) {
       result_.copy_ps += streams_->end_ps() - time_ps_;
@@ -295,6 +325,7 @@ private:
     result_.touched_bytes =
         (gmmu_.touched_global_lines() + (local_migrates ? gmmu_.touched_local_lines() : 0)) *
         trace::kLineBytes;
+    if (options_.mode != Mode::ideal) result_.accessed_bytes = accessed_bytes();
     result_.link_to_gpu_busy_ps = link_.to_gpu_busy_ps();
     result_.link_to_cpu_busy_ps = link_.to_cpu_busy_ps();
     result_.events = schedule_.num_events();

@@ -226,6 +226,78 @@ TEST(ExactTimes, MissesUnderWayLimitTheLoadsAtOnce) {
   EXPECT_EQ(result.total_ps, 4 * kCycle + 2 * kDramLoad);
 }
 
+TEST(ExactTimes, StoresThatNoPartitionHasTakenLimitTheStoresAtOnce) {
+  // Two stores to one page: the second one waits for the first's migration, or asks for its own.
+  ModelledMachine machine = round_machine();
+  pages::MigrationPolicy policy;
+  policy.kind = pages::PolicyKind::whole_page;
+  policy.page_bytes = 4 * kKiB;
+  policy.merge = false;
+  const Builder builder = Builder().launch({}, {{{store({0}), store({1}), load({64})}}});
+  const Result free = run(builder, machine, policy, mode(Mode::migrate));
+  EXPECT_EQ(free.migrations, 3U);
+  machine.cores.stores = 1;
+  const Result bounded = run(builder, machine, policy, mode(Mode::migrate));
+  EXPECT_EQ(bounded.migrations, 2U);
+  // store, its page, the second store as it arrives, the load's page a cycle and 10 after that.
+  const Picoseconds page_ps = 4096 * kCycle;
+  EXPECT_EQ(bounded.total_ps, 4 * kCycle + 10 * kCycle + page_ps + 5 * kCycle + page_ps + kDramLoad);
+}
+
+TEST(ExactTimes, EveryRequestReadsAPagesStateAndEachMigrationChangesIt) {
+  const Builder builder = Builder().launch({}, {{{load({8}), load({16})}}});
+  ModelledMachine machine = round_machine();
+  const Picoseconds free = run(builder, machine, units(kKiB), mode(Mode::migrate)).total_ps;
+  machine.gmmu.query_cycles = 30;
+  const Picoseconds queried = run(builder, machine, units(kKiB), mode(Mode::migrate)).total_ps;
+  EXPECT_EQ(queried, free + 2 * 30 * kCycle);
+  machine.gmmu.change_cycles = 50;
+  const Picoseconds changed = run(builder, machine, units(kKiB), mode(Mode::migrate)).total_ps;
+  EXPECT_EQ(changed, queried + 2 * 50 * kCycle);
+}
+
+TEST(ExactTimes, AChangedRangeMakesItsTranslationInvalidIfTheTlbHoldsIt) {
+  // Three units of a page: its entry is missing at first, and again after each of them has arrived.
+  const Builder builder = Builder().launch({}, {{{load({0}), load({8}), load({16})}}});
+  ModelledMachine machine = round_machine();
+  machine.tlb.walk_cycles = 100;
+  EXPECT_EQ(run(builder, machine, units(kKiB), mode(Mode::migrate)).tlb.misses, 1U);
+  machine.gmmu.range_in_tlb = true;
+  const Result result = run(builder, machine, units(kKiB), mode(Mode::migrate));
+  EXPECT_EQ(result.tlb.misses, 3U);
+  EXPECT_EQ(result.caches.l1_misses, 3U);
+}
+
+TEST(ExactTimes, ARequestThatWaitsForAnothersMigrationMayTakeAnEntryToo) {
+  // Two lines of one unit, then one of another: that waits if the first two have both entries.
+  const Builder builder = Builder().launch({}, {{{load({0, 1, 64})}}});
+  ModelledMachine machine = round_machine();
+  machine.link.latency_ps = 700'000;
+  machine.gmmu.buffer_entries = 2;
+  Options options = mode(Mode::migrate);
+  const Result free = run(builder, machine, units(kKiB), options);
+  EXPECT_EQ(free.buffer_waits, 0U);
+  options.merged_waiters = MergedWaiters::take_entries;
+  const Result held = run(builder, machine, units(kKiB), options);
+  EXPECT_EQ(held.buffer_waits, 1U);
+  EXPECT_EQ(held.total_ps, free.total_ps + 700'000U);
+  EXPECT_EQ(held.migrations, 2U);
+}
+
+TEST(ExactTimes, AFilledGapThatAdjoinsItsUnitIsOneTransfer) {
+  // Two ranges at most: the third unit's smallest gap is beside it.
+  pages::MigrationPolicy policy;
+  policy.kind = pages::PolicyKind::ranges;
+  policy.request = pages::RequestedLength::unit;
+  policy.max_ranges = 2;
+  const Builder builder = Builder().launch({}, {{{load({0}), load({800}), load({16})}}});
+  ModelledMachine machine = round_machine();
+  machine.link.latency_ps = 700'000;
+  const Result result = run(builder, machine, policy, mode(Mode::migrate));
+  EXPECT_EQ(result.traffic.migrated_to_gpu, 4 * kKiB);
+  EXPECT_EQ(result.transfers, 3U);
+}
+
 TEST(ExactTimes, AnOperationMayComeAfterAsManyInstructionsAsATraceCanSay) {
   const Builder builder = Builder().launch({}, {{{barrier(0xffff'ffff)}}});
   const Result result = run(builder, round_machine(), {}, mode(Mode::ideal));

@@ -10,6 +10,7 @@ from isthmus.ground.spelling import writable
 from isthmus.show.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped, wrapped_lines
 from isthmus.show.format import Format
 from isthmus.show.page import Table
+from isthmus.sim.machine import Handling, ModelledMachine
 from isthmus.sim.settings import Setup, setting_of
 
 if TYPE_CHECKING:
@@ -18,6 +19,15 @@ if TYPE_CHECKING:
 
 MODELLED = "modelled: no number here was measured; compare policies on one machine, not machines"
 _PS_PER_US = 1e6
+# Cost in machine.faults -> of what.
+_FAULT_COSTS = {
+    "latency": "",
+    "first": "more for a kernel's first batch",
+    "block": "a block of 2 MiB",
+    "page": "a page of 4 KiB",
+    "evict": "a part that is evicted",
+}
+_LATENCY_OF = {Handling.BATCH: "a batch"}
 _STALL_WORDS = {
     "issue_ps": "issue",
     "memory_ps": "memory",
@@ -109,15 +119,30 @@ def _heading(workload: str, setup: Setup) -> list[str]:
     machine = setup.machine
     sizes = "".join(f", {name}={value}" for name, value in setup.sizes.items())
     link = {name: setting_of(f"link.{name}") for name in ("bandwidth", "latency")}
-    fault = setting_of("faults.latency").text(machine.faults.latency)
     return [
         f"workload  {workload}{sizes}",
         f"machine   {machine.name}: {machine.description}",
         (
             f"link      {link['bandwidth'].text(machine.link.bandwidth)} to the GPU, latency "
-            f"{link['latency'].text(machine.link.latency)}; a fault costs {fault}"
+            f"{link['latency'].text(machine.link.latency)}"
         ),
+        f"faults    {_fault_costs(machine)}",
     ]
+
+
+def _fault_costs(machine: ModelledMachine) -> str:
+    """Say what a fault takes on a machine besides the link: every cost that isn't 0."""
+    handling = machine.faults.handling
+    costs = dict(_FAULT_COSTS)
+    costs["latency"] = _LATENCY_OF.get(handling, "each")
+    if handling is Handling.LANES:
+        costs["fetch"] = "each, to fetch what lanes lack"
+    said = [
+        f"{setting_of(f'faults.{name}').text(value)} {of}"
+        for name, of in costs.items()
+        if (value := getattr(machine.faults, name))
+    ]
+    return ", ".join(said) if said else "cost nothing"
 
 
 def _runs_table(runs: "Mapping[str, SimulationResult]") -> Table:

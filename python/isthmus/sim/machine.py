@@ -14,6 +14,7 @@ from isthmus import _native
 from isthmus.measure.run.record import Record
 from isthmus.sim.quantities import (
     Bandwidth,
+    BandwidthOr0,
     Count,
     Duration,
     Extent,
@@ -92,6 +93,7 @@ _TYPES = {
     "memory": Memory,
     "frequency": Frequency,
     "bandwidth": Bandwidth,
+    "bandwidth_or_0": BandwidthOr0,
     "duration": Duration,
     "flag": bool,
 }

@@ -19,6 +19,13 @@ class BufferScope(StrEnum):
     TOTAL = "total"
 
 
+class MergedWaiters(StrEnum):
+    """Whether a request that waits for another's migration takes an entry of the buffer, too."""
+
+    FREE = "free"
+    TAKE_ENTRIES = "take_entries"
+
+
 class LocalMemory(StrEnum):
     """Where per-thread (spill) memory is."""
 
@@ -81,6 +88,8 @@ class Options(Record):
 
     buffer_scope: BufferScope = BufferScope.PER_PARTITION
     """Whether each memory partition has gmmu.buffer_entries, or all together."""
+    merged_waiters: MergedWaiters = MergedWaiters.FREE
+    """Whether a request that waits for another's migration takes an entry of the buffer, too."""
     local_memory: LocalMemory = LocalMemory.RESIDENT
     """Whether per-thread memory is on the GPU, or migrates like all other memory."""
     programmer_data: ProgrammerData = ProgrammerData.UPLOADS
@@ -128,8 +137,8 @@ QUESTIONS: Final = (
         question="are requests for the same page or unit merged?",
         setting="policy.merge",
         choices=("true", "false"),
-        reason="for partial migration the sibling paper says so; for whole-page it is false, "
-        "because merging is presented as new. Both are reported",
+        reason="we assume that partial migration merges and the whole-page baseline doesn't: "
+        "neither paper says. Both are scored everywhere",
     ),
     Question(
         number=2,
@@ -217,10 +226,10 @@ QUESTIONS: Final = (
     ),
     Question(
         number=13,
-        question="how long does a query of a page's state take?",
+        question="how long does a query of a page's state take? A change: gmmu.change_cycles",
         setting="gmmu.query_cycles",
         choices=("0", "100"),
-        reason="the paper counts it without a number; 100 cycles are as long as a page walk",
+        reason="the paper counts both without a number; 100 cycles are as long as a page walk",
     ),
     Question(
         number=14,
@@ -235,5 +244,26 @@ QUESTIONS: Final = (
         setting="",
         choices=("ISPASS 2009: bfs, nn", "Rodinia: bfs-rodinia, nn-rodinia"),
         reason="the suite of the other programs; the paper says Rodinia",
+    ),
+    Question(
+        number=16,
+        question="how many stores of a core may be in flight?",
+        setting="cores.stores",
+        choices=("32", "0"),
+        reason="as many as loads: l1.misses. 0: any number, as it was until now",
+    ),
+    Question(
+        number=17,
+        question="does a merged request take an entry of the migration buffer?",
+        setting="options.merged_waiters",
+        choices=("free", "take_entries"),
+        reason="the entry is the migration's",
+    ),
+    Question(
+        number=18,
+        question="does a TLB's entry hold the page's valid range?",
+        setting="gmmu.range_in_tlb",
+        choices=("false", "true"),
+        reason="the paper keeps it in the page's table entry, and has no invalidation",
     ),
 )

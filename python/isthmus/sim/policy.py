@@ -160,7 +160,7 @@ class Policy(Record):
 
 
 _OF_KIND: dict[Kind, dict[str, object]] = {
-    # The paper's text doesn't merge: docs/simulate.md, question 1. Both are reported.
+    # The paper's text doesn't merge: docs/simulate-evaluation.md, question 1. Both are reported.
     Kind.WHOLE_PAGE: {"merge": False},
     Kind.RANGES: {"request": Requested.UNIT},
     Kind.BLOCK_64K: {"unit": 64 * _KIB},

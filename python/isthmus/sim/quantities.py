@@ -141,6 +141,7 @@ BANDWIDTH = Quantity(
     shown=("GB/s", "MB/s", "B/s"),
     zero="nothing would ever arrive",
 )
+BANDWIDTH_OR_0 = replace(BANDWIDTH, zero="")
 DURATION = Quantity(
     noun="time",
     units={
@@ -194,6 +195,9 @@ def _text_schema(quantity: Quantity) -> WithJsonSchema:
 
 # For fields of models: integers inside, texts with units in files.
 Bandwidth = Annotated[int, BeforeValidator(BANDWIDTH.validate), _text_schema(BANDWIDTH), BANDWIDTH]
+BandwidthOr0 = Annotated[
+    int, BeforeValidator(BANDWIDTH_OR_0.validate), _text_schema(BANDWIDTH_OR_0), BANDWIDTH_OR_0
+]
 Duration = Annotated[int, BeforeValidator(DURATION.validate), _text_schema(DURATION), DURATION]
 Frequency = Annotated[int, BeforeValidator(FREQUENCY.validate), _text_schema(FREQUENCY), FREQUENCY]
 Size = Annotated[int, BeforeValidator(SIZE.validate), _text_schema(SIZE), SIZE]

@@ -51,7 +51,7 @@ class SimulationResult:
         caches: Hits and misses of both levels, and lines of DRAM.
         counts: Migrations, transfers, waits, evictions and the like.
         ranges_per_page: [n]: pages with n valid ranges at the end.
-        accessed_share: The share of the migrated bytes that were accessed.
+        accessed_share: The share of the bytes copied or migrated to the GPU that it accessed since.
         link: How busy it was.
         link_busy_ps: The total: to the GPU, to the CPU.
         event_digest: Equal for equal runs.
@@ -100,6 +100,13 @@ class SimulationResult:
         pages = np.flatnonzero(self.ranges_per_page)
         return int(pages[-1]) if pages.size else 0
 
+    @property
+    def mean_ranges(self) -> float:
+        """The mean number of valid ranges of the pages that had any at the end."""
+        pages = self.ranges_per_page
+        total = int(pages.sum())
+        return float(np.arange(pages.size) @ pages) / total if total else 0.0
+
     def flat(self) -> "dict[str, int | float]":
         """Give every number under one name, for tables and files."""
         numbers: dict[str, int | float] = {
@@ -111,6 +118,7 @@ class SimulationResult:
             "bytes_to_cpu": self.bytes_to_cpu,
             "accessed_share": self.accessed_share,
             "max_ranges": self.max_ranges,
+            "mean_ranges": self.mean_ranges,
             "link_to_gpu_busy_ps": self.link_busy_ps[0],
             "link_to_cpu_busy_ps": self.link_busy_ps[1],
         }
@@ -159,6 +167,7 @@ _COUNTS = (
     "returned_faults",
     "returned_pages",
     "touched_bytes",
+    "accessed_bytes",
     "line_requests",
     "warp_instructions",
     "num_ctas",

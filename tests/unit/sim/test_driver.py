@@ -15,7 +15,12 @@ from isthmus.measure.bench.tests.managed import PAGE_FAULT_TESTS
 from isthmus.measure.run.model import Run
 from isthmus.measure.run.reading import parse_run, read_run
 from isthmus.show.format import Format
-from isthmus.sim.driver.as_text import Comparison, comparison_text, geometric_error
+from isthmus.sim.driver.as_text import (
+    Comparison,
+    comparison_text,
+    geometric_error,
+    said_costs,
+)
 from isthmus.sim.driver.fitting import Compared, Fit, compared, fitted
 from isthmus.sim.driver.measured import (
     FAULT_PAGES,
@@ -424,6 +429,17 @@ def test_a_fitted_machine_says_what_it_was_fitted_to(h100: Run) -> None:
     assert machine.name == "mine"
     assert h100.run.id in text
     assert "2 MiB: +0.0% (held back)" in text
+
+
+def test_costs_that_a_fit_has_kept_are_marked() -> None:
+    machine = load_machine("h100-pcie5")
+    fitted = frozenset(("first", "block", "page", "back_fault", "back_page"))
+    assert "kept" not in said_costs(machine, "faults", fitted)
+    assert said_costs(machine, "eviction", fitted).endswith("that is evicted (kept)")
+    back, prefetched = said_costs(machine, "back", fitted).split("; ")
+    assert "kept" not in back
+    assert prefetched.endswith("(kept)")
+    assert "kept" not in said_costs(machine, "eviction")
 
 
 def test_a_machine_fitted_to_programs_alone_says_nothing_of_a_driver(h100: Run) -> None:

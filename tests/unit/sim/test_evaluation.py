@@ -1,5 +1,4 @@
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -17,16 +16,15 @@ from isthmus.sim.paper.grid import (
 )
 from isthmus.sim.paper.grid_summary import summary_text
 from isthmus.sim.paper.pictures import draw_all
-from isthmus.sim.paper.scores import BOUND, score_all, times_within
+from isthmus.sim.paper.scores import BOUND, score_all, score_readings, times_within
 from isthmus.sim.paper.scores_text import scores_text
 from isthmus.sim.paper.studies import (
     BANDWIDTHS,
     FAULT_LATENCIES,
-    HOST_PROGRAMS,
     LOCAL_PROGRAMS,
     POLICIES,
     PROGRAMS,
-    RODINIA,
+    READINGS,
     StudyRun,
     evaluation,
 )
@@ -38,7 +36,7 @@ from isthmus.sim.store import Row
 
 @pytest.fixture(scope="module")
 def made_up() -> Evaluation:
-    return Evaluation(evaluation(), rows())
+    return Evaluation(evaluation(details=True), rows())
 
 
 def test_the_matrix_is_the_papers_ten_programs_five_policies_and_two_bandwidths() -> None:
@@ -79,12 +77,12 @@ def test_an_average_has_the_spread_of_its_seeds() -> None:
 
 def test_every_average_has_the_bound_of_its_bandwidth(made_up: Evaluation) -> None:
     scores = {one.target.name: one for one in score_all(made_up)}
-    for name in ("T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8", "T13"):
+    for name in ("T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8"):
         assert scores[name].beside[BOUND] == "0.50x"
 
 
 def test_every_mean_beside_a_target_and_in_the_fault_table_has_its_spread() -> None:
-    runs = evaluation(num_seeds=2)
+    runs = evaluation(num_seeds=2, details=True)
     found = {
         run.point.key: row if run.point.seed == 0 else {**row, "total_ps": later(run, row)}
         for run in runs
@@ -92,20 +90,18 @@ def test_every_mean_beside_a_target_and_in_the_fault_table_has_its_spread() -> N
     }
     evaluated = Evaluation(runs, found)
     scores = {one.target.name: one for one in score_all(evaluated)}
-    for name in ("geometric mean", BOUND, "whole-page, merged", "whole-page, 128 in all"):
+    for name in ("geometric mean", BOUND):
         assert "x to " in scores["T1"].beside[name], name
-    assert "x to " in scores["T13"].beside["128 B"]
+    assert all("x to " in beside for beside in scores["T13"].beside.values())
     assert all("% to " in beside for beside in scores["T15a"].beside.values())
-    assert scores["T16"].beside["over 2 seeds"].count(" to ") == 4
-    lines = scores_text(score_all(evaluated), evaluated, Format.TEXT).splitlines()
+    assert scores["T16a"].beside["over 2 seeds"].count(" to ") == 1
+    text = scores_text(score_all(evaluated), evaluated, Format.TEXT, details=True)
+    lines = text.splitlines()
+    [bound] = [line for line in lines if line.startswith("bound")]
+    assert bound.count("x to ") == 2
     title = next(place for place, line in enumerate(lines) if "by fault latency" in line)
-    assert "the bound is 0.5" in lines[title]
-    labels = [re.split(r"\s{2,}", line.strip())[0] for line in lines[title + 2 :]]
-    assert labels == [
-        one
-        for latency in FAULT_LATENCIES
-        for one in (latency, "least over seeds", "most over seeds")
-    ]
+    labels = [line.split()[0] for line in lines[title + 2 :]]
+    assert labels == list(FAULT_LATENCIES)
 
 
 def later(run: StudyRun, row: Row) -> int:
@@ -134,13 +130,13 @@ def test_the_match_of_lps_is_said_to_be_an_accident_if_one_range_takes_as_long()
             )
             found[run.point.key] = {**row, "total_ps": as_ranges["total_ps"]}
     by_name = {one.target.name: one for one in score_all(Evaluation(runs, found))}
-    assert "accident" in by_name["T9b"].why
+    assert "accident" in by_name["T9b"].note
     others = {one.target.name: one for one in score_all(Evaluation(runs, rows()))}
-    assert "accident" not in others["T9b"].why
+    assert "accident" not in others["T9b"].note
 
 
 def test_the_best_unit_is_several_if_inputs_differ() -> None:
-    runs = evaluation(num_seeds=2)
+    runs = evaluation(num_seeds=2, details=True)
     found = {run.point.key: row_of(run) for run in runs}
     for run in runs:
         if run.study == "fault" and run.place == ("0", "64KiB") and run.point.seed == 1:
@@ -149,11 +145,11 @@ def test_the_best_unit_is_several_if_inputs_differ() -> None:
 
 
 def test_other_baselines_are_beside_ranges_with_the_bound(made_up: Evaluation) -> None:
-    text = scores_text(score_all(made_up), made_up, Format.TEXT)
+    text = scores_text(score_all(made_up), made_up, Format.TEXT, details=True)
     lines = [line.split() for line in text.splitlines()]
     for name in ("overlapped", "prefetch", "advise", "ranges"):
         assert any(words[:1] == [name] for words in lines), name
-    document = json.loads(scores_text(score_all(made_up), made_up, Format.JSON))
+    document = json.loads(scores_text(score_all(made_up), made_up, Format.JSON, details=True))
     assert document["num_seeds"] == 1
     assert [row["baseline"] for row in document["baselines"]][-1] == "ranges / advise"
 
@@ -179,7 +175,8 @@ def test_digits_follow_the_spread(value: float, spread: tuple[float, ...], shown
 
 
 def test_runs_differ_from_the_papers_machine_in_what_they_sweep_alone() -> None:
-    run = next(run for run in evaluation() if run.study == "fault" and run.place[0] == "20us")
+    runs = evaluation(details=True)
+    run = next(run for run in runs if run.study == "fault" and run.place[0] == "20us")
     assert run.point.setup.machine.faults.latency == 20_000_000
     assert run.point.setup.machine.name == "paper-gtx480"
     assert run.point.setup.options == type(run.point.setup.options)()
@@ -193,8 +190,8 @@ def test_every_target_gets_a_verdict(made_up: Evaluation) -> None:
     assert scores["T2"].verdict is Verdict.NOT_MATCHED
     assert "no link has" in scores["T2"].why
     assert scores["T15a"].ours == "5 %"
-    assert len(scores["T15a"].beside) == 6
-    assert scores["T16"].verdict is Verdict.NOT_SCORED
+    assert len(scores["T15a"].beside) == 12  # six definitions, the range in the entry or not
+    assert scores["T16a"].verdict is Verdict.MATCHED
 
 
 def test_programs_that_are_not_there_are_left_out_and_their_targets_not_scored() -> None:
@@ -219,7 +216,37 @@ def test_the_text_says_that_it_is_modelled_and_what_a_percentage_means(
     text = scores_text(score_all(made_up), made_up, Format.TEXT)
     assert text.startswith("modelled: no number here was measured")
     assert '"98.62 % slower" means 1 / (1 - 0.9862) = 72.5x the time, not 98.62x.' in text
-    assert "not in the paper: mean time" in text
+    assert "not in the paper" not in text
+    detailed = scores_text(score_all(made_up), made_up, Format.TEXT, details=True)
+    assert "not in the paper: mean time" in detailed
+
+
+def test_the_text_is_a_page_of_80_columns_and_its_rest_is_in_the_details() -> None:
+    found = Evaluation(evaluation(), rows())
+    lines = scores_text(score_all(found), found, Format.TEXT, width=80).splitlines()
+    assert len(lines) <= 80
+    assert max(map(len, lines)) <= 80
+    assert any(line.startswith("T16d  ") for line in lines)  # a table, and no list of fields
+
+
+def test_each_reading_is_scored_by_itself_on_every_target() -> None:
+    """A target that one reading matches isn't matched in the column of another."""
+    runs = evaluation()
+    found = {run.point.key: row_of(run) for run in runs}
+    for run in runs:
+        if run.series == "D single-range":
+            row = found[run.point.key]
+            found[run.point.key] = {**row, "total_ps": 2 * int(row["total_ps"] or 0)}
+    by_reading = score_readings(Evaluation(runs, found))
+    assert list(by_reading) == [name for name, one in READINGS.items() if not one.in_details]
+    assert len({tuple(scores) for scores in by_reading.values()}) == 1
+    verdicts = {name: scores["T4"].verdict for name, scores in by_reading.items()}
+    # F has the runs of D, as it reads the same of a single range.
+    assert {name for name, one in verdicts.items() if one is Verdict.DIRECTION} == {"D", "F"}
+    text = scores_text(score_all(Evaluation(runs, found)), Evaluation(runs, found), Format.TEXT)
+    [row] = [line.split() for line in text.splitlines() if line.startswith("T4 ") and "=" in line]
+    first, slow = ["=", "1.30x"], ["~", "2.60x"]
+    assert row[1:] == first * 3 + slow + first + slow + first * 2
 
 
 def test_the_json_has_every_target_and_says_that_it_is_modelled(made_up: Evaluation) -> None:
@@ -238,7 +265,7 @@ def test_pictures_are_drawn_in_four_formats_and_say_that_they_are_modelled(
     files = draw_all(made_up, tmp_path)
     assert sorted(files) == sorted(tmp_path.iterdir())
     assert {file.suffix for file in files} == {".json", ".svg", ".png", ".html"}
-    assert {file.stem for file in files} >= {"figure-4", "figure-5", "figure-6", "best-unit"}
+    assert {file.stem for file in files} >= {"figure-4", "figure-5", "figure-6"}
     for file in tmp_path.glob("*.svg"):
         assert "modelled, not measured" in file.read_text(encoding="utf-8")
     for file in tmp_path.glob("*.png"):
@@ -264,16 +291,8 @@ def grid(points: list[SweepPoint]) -> list[Combination]:
 
 
 @pytest.mark.long
-def test_the_grid_has_every_combination_once(points: list[SweepPoint]) -> None:
+def test_the_grid_has_every_run_once(points: list[SweepPoint]) -> None:
     assert len({point.key for point in points}) == len(points)
-    # Where local memory is, and what the CPU does, makes a difference to programs that have it.
-    programs = len(PROGRAMS) + len(RODINIA)
-    of_policies = 32 + 128 + 64
-    ideal = 2 * programs  # each clock; no link
-    assert len(points) == ideal + 2 * (
-        20 * (programs + len(LOCAL_PROGRAMS))
-        + of_policies * (programs + len(LOCAL_PROGRAMS) + len(HOST_PROGRAMS))
-    )
     for policy, answers in ANSWERS.items():
         assert policy in POLICIES
         assert all(len(choices) > 1 for choices in answers.values())
@@ -300,8 +319,8 @@ def test_programs_with_local_memory_are_known(program: str) -> None:
 def test_the_grid_is_scored_against_every_way_to_count_the_programmers_copy(
     grid: list[Combination],
 ) -> None:
-    # Of 80 programmers' copies 10 have a policy's own clock, programs and local memory.
-    assert len(grid) == (64 + 256 + 128) * 4 * 10 * 2
+    # Ten ways to count the copies, at two bandwidths; 8 answers to other questions, each by itself.
+    assert len(grid) == ((16 + 8) + (64 + 8) + (32 + 8)) * 10 * 2
     for one in grid:
         expected = 0.5 if one.answers["policy.merge"] == "true" else 1
         assert one.mean == pytest.approx(expected), one
@@ -323,13 +342,11 @@ def test_the_grid_is_summed_up_by_target_and_by_answer(grid: list[Combination]) 
     assert text.startswith("modelled: no number here was measured")
     lines = [line.split() for line in text.splitlines()]
     [first] = [words for words in lines if words[:1] == ["T1"]]
-    assert first[-8:] == ["72.5x", "1.00x", "0.50x", "0.75x", "1.00x", "2560", "0", "0"]
+    assert first[-8:] == ["72.7x", "1.00x", "0.50x", "1.00x", "1.00x", "240", "0", "0"]
     [sixth] = [words for words in lines if words[:1] == ["T6"]]
-    assert sixth[-3:] == ["5120", "2560", "0"]
-    alone, other, *merging = [words for words in lines if words[:1] == ["policy.merge"]]
-    assert alone[1:] == ["true", "0.50x", "0.50x", "-", "-", "-", "-", "1.00x,", "1.00x"]
-    assert other[1:] == ["false", "-", "-", *["1.00x"] * 4, "1.00x,", "1.00x"]
-    assert merging[0][1:] == ["false", "true", "0.50x", "0.50x", "0.50x"]
-    assert merging[1][1:] == ["true", "false", "2.00x", "2.00x", "2.00x"]
-    _, *clocks = [words[2:] for words in lines if words[:1] == ["cores.clock"]]
-    assert clocks == [["1400MHz", "1.00x", "1.00x", "1.00x"]] * 3
+    assert sixth[-3:] == ["400", "240", "0"]
+    alone, other = [words for words in lines if words[:1] == ["policy.merge"]]
+    assert alone[1:] == ["true", "o", "0.50x", "0.50x", *"----", "1.00x,", "1.00x"]
+    assert other[1:] == ["false", "-", "-", *["o", "1.00x"] * 4, "1.00x,", "1.00x"]
+    [clock] = [words for words in lines if words[:1] == ["cores.clock"]]
+    assert clock[1] == "1400MHz"

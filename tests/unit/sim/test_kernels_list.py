@@ -45,7 +45,21 @@ def test_a_list_names_files_beside_it_and_nothing_else(tmp_path: Path, name: byt
         read_kernels_list(written(tmp_path, name))
 
 
-@pytest.mark.parametrize("name", [b"/etc/passwd", b"../kernel-1.traceg", b"~/kernel.traceg", b"."])
+@pytest.mark.parametrize("name", [b"../kernel-1.traceg", b"/tmp/kernel.traceg", b"~/a.traceg.xz"])
+def test_a_kernel_in_another_folder_is_refused_and_not_overlooked(
+    tmp_path: Path, name: bytes
+) -> None:
+    with pytest.raises(UsageError, match=r"line 1: '.*' isn't a file beside the list") as error:
+        read_kernels_list(written(tmp_path, name))
+    assert "into one folder" in str(error.value.hint)
+
+
+def test_a_kernel_may_be_named_from_the_lists_folder(tmp_path: Path) -> None:
+    found = read_kernels_list(written(tmp_path, b"./kernel-1.traceg"))
+    assert [kernel.path for kernel in found.kernels] == [tmp_path / "kernel-1.traceg"]
+
+
+@pytest.mark.parametrize("name", [b"/etc/passwd", b"../kernel-1.text", b"~/kernel", b"."])
 def test_a_line_that_begins_otherwise_is_no_kernel(tmp_path: Path, name: bytes) -> None:
     found = read_kernels_list(written(tmp_path, name + b"\nkernel-1.traceg"))
     assert found.left_out == [name.decode()]

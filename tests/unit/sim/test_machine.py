@@ -7,14 +7,15 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
+from isthmus import _native
 from isthmus.errors import UsageError
-from isthmus.sim.machine import native_machine
+from isthmus.sim.machine import ModelledMachine, native_machine
 from isthmus.sim.machine_files import load_machine, machine_names
 from isthmus.sim.native import native_policy
 from isthmus.sim.policy import default_policy
-from isthmus.sim.quantities import Quantity
+from isthmus.sim.quantities import STORED, Quantity
 from isthmus.sim.schema import main, schema_text
 
 FOLDER = resources.files("isthmus.sim") / "machines"
@@ -72,6 +73,23 @@ def test_the_papers_machine_is_table_1() -> None:
     assert machine.gmmu.buffer_entries == 128
     assert machine.partitions.memory == 1536 << 20
     assert machine.faults.latency == 0
+
+
+@pytest.mark.native
+def test_what_the_simulator_allows_a_file_may_say_and_nothing_else() -> None:
+    """0 is the number that a quantity and a row's limits could see differently."""
+    for row in _native.sim_parameters():
+        native = _native.SimMachine()
+        document = load_machine("paper-gtx480").model_dump()
+        document[row.group][row.name] = False if row.quantity == "flag" else 0
+        try:
+            native.set(row, 0)
+            native.check()
+        except UsageError:
+            with pytest.raises(ValidationError):
+                ModelledMachine.model_validate(document, context=STORED)
+        else:
+            assert ModelledMachine.model_validate(document, context=STORED), row.name
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ import pytest
 import isthmus
 from isthmus import _native
 from isthmus.errors import UsageError
+from isthmus.show.format import Format
+from isthmus.sim.as_text import runs_text
 from isthmus.sim.library import Library
 from isthmus.sim.machine import link_costs, native_machine
 from isthmus.sim.machine_files import load_machine, machine_names
@@ -16,7 +18,7 @@ from isthmus.sim.native import native_name, native_options, native_policy
 from isthmus.sim.options import Options
 from isthmus.sim.paper.studies import PROGRAMS, make_point
 from isthmus.sim.policy import Kind, Policy, default_policy, policy_names
-from isthmus.sim.result import SimulationResult
+from isthmus.sim.result import SimulationResult, empty_result
 from isthmus.sim.running import open_source, run, workload_names
 from isthmus.sim.settings import Setup, settings, with_settings
 from isthmus.sim.timeline import new_timeline, timeline_text
@@ -54,7 +56,9 @@ def test_the_papers_machine_is_the_simulators_default() -> None:
 def test_every_parameter_arrives_in_the_simulator(row: _native.SimParameter) -> None:
     name, paper = f"{row.group}.{row.name}", setup()
     changed = 2 * native_machine(paper.machine).get(row) or 2
-    unit = {"bandwidth": "B/s", "frequency": "Hz", "duration": "ps"}.get(row.quantity, "")
+    unit = {"bandwidth": "B/s", "bandwidth_or_0": "B/s", "frequency": "Hz", "duration": "ps"}.get(
+        row.quantity, ""
+    )
     text = "true" if row.quantity == "flag" else f"{changed}{unit}"
     # With the paper's handling a fault costs its latency alone.
     machine = with_settings(paper, {"faults.handling": "batch", name: text}).machine
@@ -144,6 +148,19 @@ def test_a_run_gives_numbers_and_arrays_that_say_they_are_modelled() -> None:
     assert busy_s * 1e12 == pytest.approx(result.link_busy_ps[0], rel=1e-6)
     assert sum(result.stall_ps.values()) > 0
     assert all(isinstance(value, int | float) for value in result.flat().values())
+
+
+def test_a_run_says_every_cost_of_a_fault_that_is_not_0() -> None:
+    driver = Setup(machine=load_machine("h100-pcie5"), policy=default_policy("tree"))
+
+    def faults(of: Setup) -> str:
+        return runs_text("bfs", of, {"tree": empty_result()}, Format.TEXT, width=200)
+
+    assert "faults    cost nothing\n" in faults(setup())
+    said = faults(driver)
+    for cost in ("more for a kernel's first batch", "a block", "a page of 4 KiB", "is evicted"):
+        assert cost in said
+    assert "20 us each" in faults(with_settings(setup(), {"faults.latency": "20us"}))
 
 
 def test_settings_reach_the_simulator() -> None:

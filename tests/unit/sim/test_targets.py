@@ -8,15 +8,22 @@ def target(rule: Rule, theirs: float) -> Target:
 
 
 def test_all_targets_of_the_paper_are_there() -> None:
-    names = [one.name.rstrip("ab") for one in TARGETS]
+    names = [one.name.rstrip("abcd") for one in TARGETS]
     assert list(dict.fromkeys(names)) == [f"T{number}" for number in range(1, 17)]
 
 
 def test_a_loss_of_a_percentage_is_a_ratio_and_no_factor() -> None:
     first, second = TARGETS[:2]
-    assert first.theirs == pytest.approx(1 / (1 - 0.9862), abs=0.05)
-    assert second.theirs == pytest.approx(1 / (1 - 0.9872), abs=0.05)
-    assert "72.5x the time, not 98.62x" in first.said
+    assert first.theirs == pytest.approx(1 / (1 - 0.9862), abs=0.3)
+    assert second.theirs == pytest.approx(1 / (1 - 0.9872), abs=0.3)
+
+
+def test_the_headline_ratios_follow_from_the_means() -> None:
+    by_name = {one.name: one.theirs for one in TARGETS}
+    assert by_name["T16a"] == pytest.approx(by_name["T1"] / by_name["T4"], abs=0.01)
+    assert by_name["T16b"] == pytest.approx(by_name["T1"] / by_name["T6"], abs=0.01)
+    assert by_name["T16c"] == pytest.approx(by_name["T2"] / by_name["T5"], rel=0.01)
+    assert by_name["T16d"] == pytest.approx(by_name["T2"] / by_name["T7"], rel=0.01)
 
 
 @pytest.mark.parametrize(
@@ -26,11 +33,16 @@ def test_a_loss_of_a_percentage_is_a_ratio_and_no_factor() -> None:
         (1.3, 1.42, Verdict.MATCHED),
         (1.3, 1.44, Verdict.DIRECTION),
         (1.3, 50.0, Verdict.DIRECTION),
-        (1.106, 1.004, Verdict.DIRECTION),
-        (1.3, 0.99, Verdict.NOT_MATCHED),
+        (1.106, 1.004, Verdict.NO_EFFECT),
+        (1.3, 0.99, Verdict.NO_EFFECT),
+        (1.3, 0.9, Verdict.NOT_MATCHED),
         (0.775, 0.84, Verdict.MATCHED),
-        (0.775, 0.97, Verdict.DIRECTION),
-        (0.775, 1.01, Verdict.NOT_MATCHED),
+        (0.775, 0.92, Verdict.DIRECTION),
+        (0.775, 0.99, Verdict.NO_EFFECT),
+        (0.775, 1.01, Verdict.NO_EFFECT),
+        (0.775, 1.1, Verdict.NOT_MATCHED),
+        (72.72, 1.46, Verdict.NO_EFFECT),
+        (72.72, 10.0, Verdict.DIRECTION),
     ],
 )
 def test_a_ratio_is_matched_within_a_tenth_or_has_its_side_of_one(
@@ -74,8 +86,7 @@ def test_growth_rises_with_each_step_and_by_less_than_in_proportion(
     assert judge(target(Rule.GROWS, 1.0), ours, axis=[1, 4, 16]) is verdict
 
 
-def test_what_follows_from_others_or_is_not_there_is_not_scored() -> None:
-    assert judge(target(Rule.NONE, 1.0), [1.0]) is Verdict.NOT_SCORED
+def test_what_is_not_there_is_not_scored() -> None:
     assert judge(target(Rule.RATIO, 1.0), []) is Verdict.NOT_SCORED
 
 

@@ -123,6 +123,7 @@ struct Core {
   Picoseconds horizon_ps = 0;      ///< how far the unit may look ahead
   Picoseconds resume_ps = 0;       ///< when the stalled unit continues; kNever: unknown
   Picoseconds wake_before_ps = 0;  ///< a line that arrives before this wakes the unit
+  std::uint32_t stores = 0;        ///< sent, and not yet taken by a partition
   bool stalled = false;
   std::vector<std::uint32_t> queue;  ///< warps waiting for the unit: a ring of max_warps
   std::uint32_t queue_first = 0;

@@ -50,6 +50,7 @@ Cores::Cores(const ModelledMachine& machine, Picoseconds lookahead_ps, const Add
       l1_sets_(l1_sets(machine)),
       l1_sets_are_power_of_two_(l1_sets_ == 0 || std::has_single_bit(l1_sets_)),
       stores_wait_(machine.faults.handling == Handling::lanes),
+      max_stores_(machine.cores.stores == 0 ? ~0U : machine.cores.stores),
       issue_shift_(std::has_single_bit(machine.cores.issue_per_cycle)
                        ? static_cast<std::uint32_t>(std::countr_zero(machine.cores.issue_per_cycle))
                        : kNoShift),
@@ -118,11 +119,15 @@ void Cores::served(std::uint32_t core_index, std::uint32_t miss_index, Served se
     if (--at.warp.pending == 0) end_operation(at);
   }
   miss.num_waiters = 0;
-  if (core.stalled && served.time_ps < core.wake_before_ps) {
-    core.resume_ps = served.time_ps;
-    core.wake_before_ps = served.time_ps;
-    schedule_.at(core.resume_ps, EventKind::resume, core_index);
-  }
+  if (core.stalled) wake(core, core_index, served.time_ps);
+}
+
+// A stalled unit continues at `time_ps`, unless it does so before.
+void Cores::wake(Core& core, std::uint32_t core_index, Picoseconds time_ps) {
+  if (time_ps >= core.wake_before_ps) return;
+  core.resume_ps = time_ps;
+  core.wake_before_ps = time_ps;
+  schedule_.at(time_ps, EventKind::resume, core_index);
 }
 
 void Cores::end_operation(const Position& at) {

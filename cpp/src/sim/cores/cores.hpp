@@ -51,6 +51,12 @@ public:
   /// Sets the time at which a load's or an atomic's line arrives at its core, for all warps that
   /// wait for it.
   void served(std::uint32_t core, std::uint32_t miss, Served served);
+  /// A partition has taken a store of the core: it may send another one.
+  void stored(const LineRequest& request) {
+    if (request.waiter == kNobody) return;
+    Core& core = cores_[request.core];
+    if (core.stores-- == max_stores_ && core.stalled) wake(core, request.core, schedule_.now_ps());
+  }
 
   std::uint32_t running_ctas() const { return running_ctas_; }
   std::uint64_t stores_sent() const { return stores_sent_; }
@@ -106,7 +112,7 @@ private:
     const std::uint32_t page = map_.page_of(place.line());
     const std::uint32_t generation = residency_.generation(page);
     return {place, l1_set(place), CacheSets::tag_of(place.line(), generation),
-            page | std::uint64_t{generation} << 32U};
+            page | std::uint64_t{residency_.translation(page)} << 32U};
   }
 
   // Load/store unit (cores_lines.cpp)
@@ -128,6 +134,7 @@ private:
   Picoseconds accept_local_store(const Position& at, const AskedLine& line, Picoseconds time_ps);
   void stall(Core& core, std::uint32_t core_index, Picoseconds until_ps,
              Picoseconds wake_before_ps);
+  void wake(Core& core, std::uint32_t core_index, Picoseconds time_ps);
   void stay(const Position& at, const AskedLine& line, Picoseconds time_ps, bool anybody);
   struct OnItsWay {
     Picoseconds filled_ps;
@@ -188,6 +195,7 @@ private:
   std::uint32_t l1_sets_;          // 0: no L1
   bool l1_sets_are_power_of_two_;  // false also if there is none
   bool stores_wait_;               // like atomic operations
+  std::uint32_t max_stores_;       // of a core
   std::uint32_t issue_shift_;      // log2 of the instructions a cycle, or kNoShift
   std::vector<Core> cores_;
   std::vector<Lookaside> shared_tlb_;  // zero or one

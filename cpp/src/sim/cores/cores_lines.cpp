@@ -124,9 +124,11 @@ Picoseconds Cores::accept_atomic(const Position& at, const AskedLine& line, Pico
 }
 
 Picoseconds Cores::accept_store(const Position& at, const AskedLine& line, Picoseconds time_ps) {
+  if (at.core.stores == max_stores_) return kNever;
   drop_from_l1(at.core, line);
+  ++at.core.stores;
   ++stores_sent_;
-  send(EventKind::store, at, kNobody, line, time_ps);
+  send(EventKind::store, at, kStoreEntry, line, time_ps);
   return kAccepted;
 }
 
@@ -171,7 +173,7 @@ void Cores::send(EventKind kind, const Position& at, std::uint32_t miss, const A
         static_cast<std::uint32_t>(kind) - static_cast<std::uint32_t>(EventKind::load);
     return schedule_.at(time_ps, {EventKind::translate, at.core_index, miss, line.place, after});
   }
-  if (miss != kNobody) at.core.misses[miss].translation_ps = translated_ps - time_ps;
+  if (kind != EventKind::store) at.core.misses[miss].translation_ps = translated_ps - time_ps;
   const std::uint32_t missed = translated_ps == time_ps ? 0 : 1;
   schedule_.at(translated_ps + network_ps_, {kind, at.core_index, miss, line.place, missed});
 }

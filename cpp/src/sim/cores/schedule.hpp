@@ -153,6 +153,8 @@ struct PlacedLine {
 enum class AfterTranslation : std::uint8_t { load, store, atomic, l1_hit };
 
 inline constexpr std::uint32_t kNobody = 0xFFF;
+/// The waiter of a store that counts among its core's; kNobody for what L1 writes back.
+inline constexpr std::uint32_t kStoreEntry = 0;
 
 /// A line request as an event: the payload is its place.
 struct LineRequest {

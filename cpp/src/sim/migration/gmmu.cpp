@@ -53,6 +53,7 @@ Gmmu::Gmmu(const ModelledMachine& machine, const pages::MigrationPolicy& policy,
       query_ps_(options.mode == Mode::migrate
                     ? machine.gmmu.query_cycles * cycle_ps(machine.cores.clock_hz)
                     : 0),
+      change_ps_(machine.gmmu.change_cycles * cycle_ps(machine.cores.clock_hz)),
       memory_bytes_(memory_of(machine, options)),
       one_buffer_(options.buffer_scope == BufferScope::total),
       advised_(options.mode == Mode::migrate && options.hints == Hints::advise),
@@ -78,10 +79,7 @@ void Gmmu::serve(const LineRequest& request, Picoseconds time_ps, Picoseconds mi
   }
   if (counts_accesses_ && has_frame(page)) count_access(request);
   if (request.kind == EventKind::store) {
-    ++stores_done_;
-    const Picoseconds done = partitions_.store(request.place, generation, time_ps);
-    last_store_ps_ = std::max(last_store_ps_, done);
-    return;
+    return store_done(request, partitions_.store(request.place, generation, time_ps));
   }
   const bool changes = request.kind == EventKind::atomic;
   const Picoseconds done = partitions_.load(request.place, generation, time_ps, changes);
@@ -199,7 +197,9 @@ void Gmmu::validate_without_fetch(const Waiting& waiting, const pages::Answer& a
     if (!room) return writes_waiting_for_room_.push_back(waiting);
     start = std::max(start, *room);
   }
-  residency_.make_valid(line, 1);
+  start += change_ps_;
+  residency_.make_valid_here(line, 1);
+  changed_range(map_.page_of(line));
   serve(waiting.request, start, start - query_ps_ - waiting.since_ps);
 }
 

@@ -89,6 +89,7 @@ private:
     LineRequest request;
     Picoseconds since_ps = 0;
     std::uint32_t next = kNone;
+    bool has_entry = false;  // of the migration buffer, besides that of its migration
   };
   struct List {
     std::uint32_t first = kNone;
@@ -114,6 +115,11 @@ private:
   }
   void serve(const LineRequest& request, Picoseconds time_ps, Picoseconds migration_ps);
   void count_access(const LineRequest& request);
+  void store_done(const LineRequest& request, Picoseconds time_ps) {
+    ++stores_done_;
+    last_store_ps_ = std::max(last_store_ps_, time_ps);
+    cores_.stored(request);
+  }
   void ask(const Waiting& waiting);
   void answer(const Waiting& waiting, std::uint32_t page);
   void serve_remotely(const Waiting& waiting);
@@ -186,6 +192,9 @@ private:
     }
   }
 
+  void changed_range(std::uint32_t page) {
+    if (machine_.gmmu.range_in_tlb) residency_.forget_translation(page);
+  }
   void append(List& list, const Waiting& waiting);
   Waiting take_first(List& list);
   std::uint32_t new_migration();
@@ -210,6 +219,7 @@ private:
   std::unique_ptr<pages::Eviction> eviction_;
 
   Picoseconds query_ps_;
+  Picoseconds change_ps_;
   std::uint64_t memory_bytes_;
   bool one_buffer_;
   bool advised_;                 // nothing migrates on demand

@@ -102,6 +102,7 @@ void Gmmu::fault_again(std::vector<std::uint32_t>& batch, std::size_t place) {
   batch.insert(batch.begin() + static_cast<std::ptrdiff_t>(place) + 1, faults_.begin() + num_queued,
                faults_.end());
   faults_.erase(faults_.begin() + num_queued, faults_.end());
+  if (options_.merged_waiters == MergedWaiters::take_entries) return serve_all_blocked();
   serve_blocked(buffer);
 }
 
@@ -159,7 +160,7 @@ bool Gmmu::make(std::uint64_t address, std::uint32_t size_bytes) {
     eviction_->started(answer.slot, span);
     table_.arrived(answer.slot, answer.epoch, span);
     const auto first = static_cast<std::uint32_t>(span.offset_bytes / trace::kLineBytes);
-    residency_.make_valid(map_.first_line(page) + first, lines_of(span));
+    residency_.make_valid_here(map_.first_line(page) + first, lines_of(span));
   }
   return true;
 }

@@ -4,6 +4,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include "sim/migration/gmmu.hpp"
 #include "trace/trace.hpp"
@@ -101,7 +102,7 @@ void Gmmu::on_transfer(std::uint32_t index) {
   for (const pages::Span span : migration.transfers) {
     done = link_.to_gpu(schedule_.now_ps(), span.length_bytes);
   }
-  schedule_.at(done, EventKind::arrived, index);
+  schedule_.at(done + change_ps_, EventKind::arrived, index);
 }
 
 void Gmmu::on_arrived(std::uint32_t index) {
@@ -113,6 +114,7 @@ void Gmmu::on_arrived(std::uint32_t index) {
     if (table_.arrived(migration.slot, migration.epoch, span)) {
       residency_.make_valid(first, lines_of(span));
       if (own_ != nullptr) own_->on_arrival(table_.page_number(migration.slot), span);
+      changed_range(migration.page);
     }
     if (machine_.partitions.arrivals_in_dram) write_to_dram(first, lines_of(span));
   }
@@ -129,7 +131,8 @@ void Gmmu::on_arrived(std::uint32_t index) {
     schedule_.at(schedule_.now_ps(), EventKind::faults, 0);
   }
   if (somebody_waits_for_room()) return retry_for_room();
-  if (somebody_waits_for_memory_) return serve_all_blocked();
+  const bool frees_others = options_.merged_waiters == MergedWaiters::take_entries;
+  if (somebody_waits_for_memory_ || frees_others) return serve_all_blocked();
   serve_blocked(buffer);
 }
 
@@ -159,7 +162,11 @@ void Gmmu::serve_waiters(std::uint32_t index) {
   List waiters = migrations_[index].waiters;
   migrations_[index].waiters = {};
   migrations_[index].active = false;
-  while (waiters.size != 0) serve_or_ask(take_first(waiters));
+  while (waiters.size != 0) {
+    Waiting waiting = take_first(waiters);
+    if (std::exchange(waiting.has_entry, false)) --entries_used_[buffer_of(waiting.request)];
+    serve_or_ask(waiting);
+  }
   free_migrations_.push_back(index);
 }
 

@@ -27,9 +27,7 @@ void Gmmu::serve_remotely(const Waiting& waiting) {
   const Picoseconds now = schedule_.now_ps() + query_ps_;
   if (waiting.request.kind == EventKind::store) {
     result_.traffic.remote_to_cpu += trace::kLineBytes;
-    last_store_ps_ = std::max(last_store_ps_, link_.to_cpu(now, trace::kLineBytes));
-    ++stores_done_;
-    return;
+    return store_done(waiting.request, link_.to_cpu(now, trace::kLineBytes));
   }
   result_.traffic.remote_to_gpu += trace::kLineBytes;
   const Picoseconds back = machine_.network.latency_cycles * cycle_ps(machine_.cores.clock_hz);
@@ -45,9 +43,7 @@ void Gmmu::serve_coherently(const Waiting& waiting) {
   if (request.kind == EventKind::store) {
     result_.traffic.remote_to_cpu += trace::kLineBytes;
     const Picoseconds through = partitions_.pass_to_cpu(request.place, generation, now);
-    last_store_ps_ = std::max(last_store_ps_, link_.to_cpu(through, trace::kLineBytes));
-    ++stores_done_;
-    return;
+    return store_done(request, link_.to_cpu(through, trace::kLineBytes));
   }
   Picoseconds waited = now - waiting.since_ps;
   const auto fetch = [&](Picoseconds through) {
@@ -70,8 +66,18 @@ void Gmmu::wait_for(std::uint32_t migration, const Waiting& waiting) {
   if (migrates_in_background_ && schedule_.now_ps() < migrations_[migration].handled_ps) {
     return serve_remotely(waiting);
   }
+  Waiting held = waiting;
+  if (options_.merged_waiters == MergedWaiters::take_entries) {
+    const std::uint32_t buffer = buffer_of(waiting.request);
+    if (entries_used_[buffer] >= machine_.gmmu.buffer_entries) {
+      ++result_.buffer_waits;
+      return append(blocked_[buffer], waiting);
+    }
+    ++entries_used_[buffer];
+    held.has_entry = true;
+  }
   ++result_.waits;
-  append(migrations_[migration].waiters, waiting);
+  append(migrations_[migration].waiters, held);
 }
 
 std::uint64_t Gmmu::cpu_access(std::uint64_t address, std::uint64_t size_bytes, bool writes) {

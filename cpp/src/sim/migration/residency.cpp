@@ -5,10 +5,10 @@
 
 namespace isthmus::sim {
 
-void Residency::add_chunk(bool valid) {
+void Residency::add_chunk(bool valid, bool count) {
   const std::size_t lines = map_.lines_per_chunk();
-  words_.resize(words_.size() + lines / 64, {valid ? ~0ULL : 0, 0});
-  generations_.resize(generations_.size() + lines / map_.lines_per_page(), 0);
+  words_.resize(words_.size() + lines / 64, {valid ? ~0ULL : 0, valid && !count ? ~0ULL : 0});
+  generations_.resize(generations_.size() + lines / map_.lines_per_page(), {0, 0});
   ++num_chunks_;
 }
 
@@ -38,6 +38,13 @@ bool Residency::any_touched(std::uint32_t first_line, std::uint32_t num_lines) c
 
 void Residency::make_valid(std::uint32_t first_line, std::uint32_t num_lines) {
   for_words(first_line, num_lines, [](Word& word, std::uint64_t bits) { word.valid |= bits; });
+}
+
+void Residency::make_valid_here(std::uint32_t first_line, std::uint32_t num_lines) {
+  for_words(first_line, num_lines, [](Word& word, std::uint64_t bits) {
+    word.valid |= bits;
+    word.touched |= bits;
+  });
 }
 
 void Residency::make_invalid(std::uint32_t first_line, std::uint32_t num_lines) {

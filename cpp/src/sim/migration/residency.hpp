@@ -16,9 +16,11 @@ public:
   explicit Residency(const AddressMap& map) : map_(map) {}
 
   /// Adds chunks that are new in the map: `valid` tells whether all of a chunk is resident.
+  ///
+  /// count       whether what is touched of these counts
   template <class Valid>
-  void grow(Valid&& valid) {
-    while (num_chunks_ < map_.num_chunks()) add_chunk(valid(num_chunks_));
+  void grow(Valid&& valid, bool count) {
+    while (num_chunks_ < map_.num_chunks()) add_chunk(valid(num_chunks_), count);
   }
 
   void prefetch(std::uint32_t line) const { __builtin_prefetch(&words_[line / 64]); }
@@ -31,16 +33,29 @@ public:
     word |= bit;
     return first;
   }
+  bool touched(std::uint32_t line) const { return words_[line / 64].touched >> (line % 64) & 1U; }
   /// Whether a line of [first_line, first_line + num_lines) was touched since it arrived.
   bool any_touched(std::uint32_t first_line, std::uint32_t num_lines) const;
   void make_valid(std::uint32_t first_line, std::uint32_t num_lines);
+  /// The same for lines that don't arrive: what is touched of them isn't counted.
+  void make_valid_here(std::uint32_t first_line, std::uint32_t num_lines);
   void make_invalid(std::uint32_t first_line, std::uint32_t num_lines);
 
-  /// Changes when a page is evicted, which invalidates its entries in caches and TLBs.
-  std::uint32_t generation(std::uint32_t page) const { return any_left_ ? generations_[page] : 0; }
+  /// Changes when a page is evicted, which invalidates its entries in caches (and TLBs).
+  std::uint32_t generation(std::uint32_t page) const {
+    return any_left_ ? generations_[page].cached : 0;
+  }
+  /// Changes when entries of TLBs alone become invalid, too.
+  std::uint32_t translation(std::uint32_t page) const {
+    return any_left_ ? generations_[page].translated : 0;
+  }
   void leave(std::uint32_t page) {
+    ++generations_[page].cached;
+    forget_translation(page);
+  }
+  void forget_translation(std::uint32_t page) {
     any_left_ = true;
-    ++generations_[page];
+    ++generations_[page].translated;
   }
 
 private:
@@ -48,7 +63,11 @@ private:
     std::uint64_t valid;
     std::uint64_t touched;
   };
-  void add_chunk(bool valid);
+  struct Generations {
+    std::uint32_t cached;
+    std::uint32_t translated;
+  };
+  void add_chunk(bool valid, bool count);
   template <class Change>
   void for_words(std::uint32_t first_line, std::uint32_t num_lines, Change&& change);
 
@@ -56,7 +75,7 @@ private:
   std::uint32_t num_chunks_ = 0;
   bool any_left_ = false;
   std::vector<Word> words_;
-  std::vector<std::uint32_t> generations_;
+  std::vector<Generations> generations_;
 };
 
 /// Maps lines in flight, which are few, to their migration. Only stretches of lines with at least

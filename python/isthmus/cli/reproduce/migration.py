@@ -30,6 +30,7 @@ def reproduce_migration(
     plots: Path | None,
     *,
     num_seeds: int,
+    details: bool,
     wanted: PageFormat,
 ) -> None:
     """
@@ -39,18 +40,22 @@ def reproduce_migration(
     output_format = _check(output, wanted)
     from isthmus.sim.paper.scores_text import scores_text
 
-    found = evaluate(output / "runs.parquet" if output else None, num_seeds)
+    found = evaluate(output / "runs.parquet" if output else None, num_seeds, details=details)
     if output is not None:
         _write(
             output,
             {
-                f"targets{suffix}": scores_text(found.scores, found.evaluation, one)
+                f"targets{suffix}": scores_text(
+                    found.scores, found.evaluation, one, details=details
+                )
                 for suffix, one in _SUFFIXES.items()
             },
         )
     draw(found.evaluation, plots)
     width = columns_of(sys.stdout)
-    printed = scores_text(found.scores, found.evaluation, output_format, width=width)
+    printed = scores_text(
+        found.scores, found.evaluation, output_format, width=width, details=details
+    )
     print_data(printed)
 
 
@@ -61,7 +66,7 @@ class Evaluated(NamedTuple):
     evaluation: "Evaluation"
 
 
-def evaluate(file: Path | None, num_seeds: int = 1) -> Evaluated:
+def evaluate(file: Path | None, num_seeds: int = 1, *, details: bool = False) -> Evaluated:
     """
     Run the paper's evaluation, and keep finished runs in `file`, if any; raises Stopped after
     Ctrl-C.
@@ -70,7 +75,7 @@ def evaluate(file: Path | None, num_seeds: int = 1) -> Evaluated:
     from isthmus.sim.paper.scores import score_all
     from isthmus.sim.paper.studies import evaluation
 
-    runs = evaluation(_programs(), num_seeds)
+    runs = evaluation(_programs(), num_seeds, details=details)
     points = list({run.point.key: run.point for run in runs}.values())
     # No estimate: on two cores, idle or shared with others, these took 30 to 150 s.
     say(f"reproducing {SIMULATED}: {counted(len(points), 'simulation')}")

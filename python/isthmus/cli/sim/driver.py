@@ -78,7 +78,7 @@ def calibrate(
         with programs_progress(num_steps(chosen)) as tell:
             found = fitted_fetch(chosen, fit.machine, tell)
         names = tuple(resident.program.name for resident, _ in chosen)
-        fit = replace(fit, machine=found, programs=names)
+        fit = replace(fit, machine=found, programs=names, costs=fit.costs | {"fetch"})
     named = named_after(fit.machine, output, measured)
     if output is not None:
         text = fitted_machine_text(named, measured, fit)
@@ -87,7 +87,7 @@ def calibrate(
         comparison_text(
             measured,
             named,
-            Comparison(points=fit.compared, left_out=not_predicted(measured)),
+            Comparison(points=fit.compared, left_out=not_predicted(measured), fitted=fit.costs),
             Format.TEXT,
             width=columns_of(sys.stdout),
         )

@@ -66,7 +66,7 @@ def sweep(
         typer.Option(
             "--grid",
             help="Instead of axes: every combination of the answers to the open questions of "
-            "Zhang 2019 (docs/simulate.md), about 7,700 runs.",
+            "Zhang 2019 (docs/simulate-evaluation.md), about 3,100 runs.",
         ),
     ] = False,
     workers: Annotated[

@@ -1,5 +1,6 @@
 """Predicted times beside measured ones, as text, JSON and CSV."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log
@@ -19,21 +20,36 @@ from isthmus.sim.machine import ModelledMachine
 from isthmus.sim.settings import setting_of
 
 NOTE = "predicted times are modelled; measured ones are the medians of the run"
-_COSTS = ("latency", "first", "block", "page")
-_PREFETCH_COSTS = ("prefetch", "prefetch_block")
-_EVICTION = ("evict",)
-_FETCH = ("fetch",)
-_BACK_COSTS = ("back_fault", "back_page", "back_prefetch", "back_prefetch_block")
+# What costs are said to be of; their names are those of machine.faults.
+_COSTS = {
+    "faults": (
+        "{latency} a batch, {first} more for the first, {block} a block, {page} a page of 4 KiB",
+    ),
+    "eviction": ("{evict} a block of 2 MiB that is evicted",),
+    "paged": ("{fetch} a unit that a kernel fetches itself",),
+    "prefetch": ("{prefetch} an allocation, {prefetch_block} a block of 2 MiB",),
+    "back": (
+        "{back_fault} a fault, {back_page} a page of 4 KiB",
+        "prefetched back {back_prefetch} an allocation, {back_prefetch_block} a block",
+    ),
+}
+_COST = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Predictions beside what a run measured."""
+    """
+    Predictions beside what a run measured.
+
+    Attributes:
+        fitted: The names of the costs that were fitted to it; None if none was to be.
+    """
 
     points: Sequence[Compared] = ()
     programs: Sequence[ComparedProgram] = ()
     left_out: Sequence[str] = ()
     migrates: str = MIGRATES
+    fitted: frozenset[str] | None = None
 
 
 def comparison_text(
@@ -62,7 +78,7 @@ def comparison_text(
         }
         return json_text(document)
     blocks = [
-        wrapped_lines(_heading(run, machine), width, indent=" " * 10),
+        wrapped_lines(_heading(run, machine, found.fitted), width, indent=" " * 10),
         *([table_lines(_table(found.points), width)] if found.points else []),
         *([table_lines(_program_table(found.programs), width)] if found.programs else []),
         wrapped_lines(_foot(found), width),
@@ -70,41 +86,21 @@ def comparison_text(
     return blocks_text(blocks)
 
 
-def fault_costs(machine: ModelledMachine) -> str:
-    """Say what the modelled driver takes."""
-    latency, first, block, page = _texts(machine, _COSTS)
-    return f"{latency} a batch, {first} more for the first, {block} a block, {page} a page of 4 KiB"
-
-
-def eviction_cost(machine: ModelledMachine) -> str:
-    """Say what the modelled driver takes to make room."""
-    (evict,) = _texts(machine, _EVICTION)
-    return f"{evict} a block of 2 MiB that is evicted"
-
-
-def fetch_cost(machine: ModelledMachine) -> str:
-    """Say what a kernel takes that fetches what it lacks."""
-    (fetch,) = _texts(machine, _FETCH)
-    return f"{fetch} a unit that a kernel fetches itself"
-
-
-def prefetch_costs(machine: ModelledMachine) -> str:
-    """Say what the modelled driver takes to prefetch."""
-    call, block = _texts(machine, _PREFETCH_COSTS)
-    return f"{call} an allocation, {block} a block of 2 MiB"
-
-
-def back_costs(machine: ModelledMachine) -> str:
-    """Say what the modelled driver takes if the CPU accesses what is on the GPU."""
-    fault, page, call, prefetched = _texts(machine, _BACK_COSTS)
-    return (
-        f"{fault} a fault, {page} a page of 4 KiB; prefetched back {call} an allocation, "
-        f"{prefetched} a block"
-    )
-
-
-def _texts(machine: ModelledMachine, names: Sequence[str]) -> list[str]:
-    return [setting_of(f"faults.{name}").text(getattr(machine.faults, name)) for name in names]
+def said_costs(machine: ModelledMachine, of: str, fitted: frozenset[str] | None = None) -> str:
+    """
+    Say what the modelled driver takes: of faults, eviction, paged, prefetch or back. What isn't
+    among `fitted`, the costs that a fit has found, is marked; nothing is without a fit.
+    """
+    parts = []
+    for form in _COSTS[of]:
+        names = _COST.findall(form)
+        values = {name: getattr(machine.faults, name) for name in names}
+        said = form.format(
+            **{name: setting_of(f"faults.{name}").text(value) for name, value in values.items()}
+        )
+        is_kept = fitted is not None and not fitted & set(names)
+        parts.append(f"{said} (kept)" if is_kept else said)
+    return "; ".join(parts)
 
 
 def geometric_error(points: Sequence[Compared]) -> float:
@@ -112,16 +108,12 @@ def geometric_error(points: Sequence[Compared]) -> float:
     return exp(sum(abs(log(1 + one.error)) for one in points) / len(points)) - 1
 
 
-def _heading(run: Run, machine: ModelledMachine) -> list[str]:
+def _heading(run: Run, machine: ModelledMachine, fitted: frozenset[str] | None) -> list[str]:
     measured = f"{run.machine.device.name}, driver {run.machine.driver.driver_version}"
     return [
         f"measured  run {run.run.id[:8]}: {measured}",
         f"machine   {machine.name}: {machine.description}",
-        f"faults    {fault_costs(machine)}",
-        f"eviction  {eviction_cost(machine)}",
-        f"paged     {fetch_cost(machine)}",
-        f"prefetch  {prefetch_costs(machine)}",
-        f"back      {back_costs(machine)}",
+        *(f"{of:<9} {said_costs(machine, of, fitted)}" for of in _COSTS),
     ]
 
 

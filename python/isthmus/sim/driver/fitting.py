@@ -103,12 +103,14 @@ class Fit:
 
     Attributes:
         programs: The programs that what a kernel takes to fetch a unit was fitted to; maybe none.
+        costs: The names of the costs that were fitted. The others are as they were.
     """
 
     machine: ModelledMachine
     compared: tuple[Compared, ...] = ()
     num_rounds: int = 0
     programs: tuple[str, ...] = ()
+    costs: frozenset[str] = frozenset()
 
 
 def compared(
@@ -131,20 +133,17 @@ def fitted(points: Sequence[DriverPoint], machine: ModelledMachine) -> Fit:
     """
     used = _used(points)
     driver, num_rounds = _settled(_with_a_driver(machine), _DRIVER_COSTS, used)
-    machine, also_used = _with_sums(driver, points)
-    return _result(machine, points, [*used, *also_used], num_rounds)
-
-
-def _result(
-    machine: ModelledMachine,
-    points: Sequence[DriverPoint],
-    used: Sequence[DriverPoint],
-    num_rounds: int,
-) -> Fit:
+    machine, also_used, costs = _with_sums(driver, points)
+    all_used = [*used, *also_used]
     beside = tuple(
-        replace(one, held_back=one.point not in used) for one in compared(points, machine)
+        replace(one, held_back=one.point not in all_used) for one in compared(points, machine)
     )
-    return Fit(machine=machine, compared=beside, num_rounds=num_rounds)
+    return Fit(
+        machine=machine,
+        compared=beside,
+        num_rounds=num_rounds,
+        costs=frozenset((*_DRIVER_COSTS, *costs)),
+    )
 
 
 def _rounded(costs: Sequence[float]) -> list[float]:
@@ -173,9 +172,9 @@ def _used(points: Sequence[DriverPoint]) -> list[DriverPoint]:
 
 def _with_sums(
     machine: ModelledMachine, points: Sequence[DriverPoint]
-) -> tuple[ModelledMachine, list[DriverPoint]]:
-    """Fit what prefetches and the CPU's accesses take; also give the points that this used."""
-    all_used = []
+) -> tuple[ModelledMachine, list[DriverPoint], list[str]]:
+    """Fit what prefetches and the CPU's accesses take; give the points used and the costs, too."""
+    all_used, costs = [], []
     for one in _SUMS:
         singles = [point for point in points if point.access is one.single]
         sizes = _sizes(points, one.access) or _sizes(points, one.otherwise)
@@ -184,7 +183,8 @@ def _with_sums(
             continue
         machine, _ = _settled(machine, one.costs, used)
         all_used += used
-    return machine, all_used
+        costs += one.costs
+    return machine, all_used, costs
 
 
 def _settled(

@@ -4,13 +4,7 @@ from pathlib import Path
 
 from isthmus.ground.sizes import format_size
 from isthmus.measure.run.model import Run
-from isthmus.sim.driver.as_text import (
-    back_costs,
-    eviction_cost,
-    fault_costs,
-    fetch_cost,
-    prefetch_costs,
-)
+from isthmus.sim.driver.as_text import said_costs
 from isthmus.sim.driver.fitting import Fit
 from isthmus.sim.machine import ModelledMachine
 from isthmus.sim.machine_text import machine_text
@@ -36,10 +30,10 @@ def fitted_machine_text(machine: ModelledMachine, run: Run, fit: Fit) -> str:
 
 def _of_the_driver(machine: ModelledMachine, fit: Fit) -> list[str]:
     return [
-        f"The costs of faults: {fault_costs(machine)}.",
-        f"Making room: {eviction_cost(machine)}.",
-        f"Prefetches: {prefetch_costs(machine)}.",
-        f"What the CPU takes back: {back_costs(machine)}.",
+        f"The costs of faults: {said_costs(machine, 'faults', fit.costs)}.",
+        f"Making room: {said_costs(machine, 'eviction', fit.costs)}.",
+        f"Prefetches: {said_costs(machine, 'prefetch', fit.costs)}.",
+        f"What the CPU takes back: {said_costs(machine, 'back', fit.costs)}.",
         "Predicted over measured, less 1:",
         *(
             f"  {one.point.access.value}, {format_size(one.point.size_bytes)}: {one.error:+.1%}"
@@ -50,4 +44,4 @@ def _of_the_driver(machine: ModelledMachine, fit: Fit) -> list[str]:
 
 
 def _of_paged_arrays(machine: ModelledMachine, fit: Fit) -> list[str]:
-    return [f"Paged arrays: {fetch_cost(machine)}, fitted to {', '.join(fit.programs)}."]
+    return [f"Paged arrays: {said_costs(machine, 'paged')}, fitted to {', '.join(fit.programs)}."]

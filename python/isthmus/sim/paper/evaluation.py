@@ -9,9 +9,11 @@ from isthmus.sim.paper.studies import (
     FAULT_LATENCIES,
     FAULT_UNITS,
     PROGRAMS,
+    READINGS,
     TLB_PAGES,
     UNITS,
     StudyRun,
+    series_of,
 )
 from isthmus.sim.store import Row
 
@@ -91,9 +93,12 @@ class Evaluation:
         ratios = zip(self.ratios(series, bandwidth), self.ratios(other, bandwidth), strict=True)
         return fmean(one / two for one, two in ratios)
 
-    def has(self, series: str, bandwidth: str) -> bool:
-        """Whether a series was run at a bandwidth."""
-        return all(self._ran(one, series, bandwidth) for one in self.programs())
+    def has_reading(self, reading: str) -> bool:
+        """Whether a reading was run."""
+        series = [series_of(reading, policy) for policy in READINGS[reading].settings]
+        return all(
+            self._ran(program, one, BANDWIDTHS[0]) for one in series for program in self.programs()
+        )
 
     def _ran(self, program: str, series: str, bandwidth: str) -> bool:
         return (self._seed, "matrix", program, series, bandwidth) in self._rows
@@ -146,18 +151,20 @@ class Evaluation:
         }
 
     def tlb_rates(self, page: str) -> dict[str, float]:
-        """Give the miss rate of all programs together, for every reading."""
+        """Give the mean of the programs' miss rates, for every reading."""
         assert page in TLB_PAGES  # noqa: S101 - the two that were run
         return {
-            reading: self._share(numerator, denominator, page)
+            f"{reading}{', if entries hold the range' * (in_entry == 'true')}": self._share(
+                numerator, denominator, page, in_entry
+            )
+            for in_entry in ("false", "true")
             for reading, (numerator, denominator) in TLB_READINGS.items()
         }
 
-    def _share(self, numerator: str, denominator: str, page: str) -> float:
-        """Average the programs' rates, with equal weights."""
+    def _share(self, numerator: str, denominator: str, page: str, in_entry: str) -> float:
         rates = []
         for program in self.programs():
-            place = (program, "ranges", BANDWIDTHS[0], page)
+            place = (program, "ranges", BANDWIDTHS[0], page, in_entry)
             accesses = self.number(denominator, "tlb", *place)
             rates.append(self.number(numerator, "tlb", *place) / accesses if accesses else 0.0)
         return fmean(rates)

@@ -1,4 +1,4 @@
-"""Every combination of answers to the open questions, all scored in the same way."""
+"""Combinations of answers to the open questions, all scored in the same way."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,15 +35,23 @@ _ONLY_FOR: Final[Mapping[str, Sequence[str]]] = {
 _EVERY: Final[Mapping[str, tuple[str, ...]]] = {
     "cores.clock": ("700MHz", "1400MHz"),
     PROGRAMS_OF: ("ispass", "rodinia"),
+    _LOCAL_MEMORY: ("resident", "migrates"),
 }
-_MIGRATING: Final[Mapping[str, tuple[str, ...]]] = {
+_BY_ITSELF: Final[Mapping[str, tuple[str, ...]]] = {
     **_EVERY,
+    "gmmu.query_cycles": ("0", "100"),
+    "gmmu.change_cycles": ("0", "100"),
+    "gmmu.range_in_tlb": ("false", "true"),
+    "options.merged_waiters": ("free", "take_entries"),
+    _CPU_REQUESTS: ("take_back", "left_out"),
+}
+"""Questions that move means little: each is answered otherwise alone, the others as by default."""
+_MIGRATING: Final[Mapping[str, tuple[str, ...]]] = {
+    **_BY_ITSELF,
     "policy.merge": ("true", "false"),
     "options.buffer_scope": ("per_partition", "total"),
+    "cores.stores": ("32", "0"),
     "policy.write": ("migrate", "validate"),
-    _LOCAL_MEMORY: ("resident", "migrates"),
-    "gmmu.query_cycles": ("0", "100"),
-    _CPU_REQUESTS: ("take_back", "left_out"),
 }
 ANSWERS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     REFERENCE: {
@@ -56,7 +64,6 @@ ANSWERS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
             "uploads_or_touched",
         ),
         "options.count_downloads": ("false", "true"),
-        _LOCAL_MEMORY: ("resident", "migrates"),
     },
     "whole-page": _MIGRATING,
     "single-range": {
@@ -67,7 +74,8 @@ ANSWERS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "ranges": {**_MIGRATING, "policy.request": ("line", "unit")},
 }
 """Policy -> question, by its setting -> the answers that make a difference to it."""
-_SHARED = ("cores.clock", PROGRAMS_OF, _LOCAL_MEMORY)
+_SHARED = tuple(_EVERY)
+_OF_IDEAL = _SHARED[:2]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +109,7 @@ def grid_points() -> list[SweepPoint]:
     )
     ideal = (
         (program, _IDEAL, _of_program(program, answers))
-        for answers in _product(_EVERY)
+        for answers in _product({name: _EVERY[name] for name in _OF_IDEAL})
         for program in _programs(answers)
     )
     distinct = {_key(*place): place for place in chain(places, ideal)}
@@ -180,7 +188,7 @@ def _base(
 ) -> _Base:
     programs = _programs(answers)
     copied = _times(times, REFERENCE, {**_link(bandwidth), **answers}, programs)
-    computing = _times(times, _IDEAL, {name: answers[name] for name in _EVERY}, programs)
+    computing = _times(times, _IDEAL, {name: answers[name] for name in _OF_IDEAL}, programs)
     shares = [one / other for one, other in zip(computing, copied, strict=True)]
     return _Base(
         answers=answers,
@@ -213,12 +221,22 @@ def _score(
     )
 
 
-def _combinations(policy: str) -> Iterator[Mapping[str, str]]:
-    return _product(ANSWERS[policy])
+def _combinations(policy: str) -> list[Mapping[str, str]]:
+    usual = {name: defaults(policy)[name] for name in ANSWERS[policy]}
+    together = {name: of for name, of in ANSWERS[policy].items() if name not in _BY_ITSELF}
+    alone = [{}, *({name: of[1]} for name, of in _BY_ITSELF.items() if name in ANSWERS[policy])]
+    # Of the programmer's copies, all ways to count beside each answer by itself.
+    others = [answers for change in alone for answers in _product(together, usual | change)]
+    if policy == REFERENCE:
+        return others
+    return [*_product(together, usual), *(usual | change for change in alone[1:])]
 
 
-def _product(answers: Mapping[str, tuple[str, ...]]) -> Iterator[Mapping[str, str]]:
-    return (dict(zip(answers, values, strict=True)) for values in product(*answers.values()))
+def _product(
+    answers: Mapping[str, tuple[str, ...]], besides: Mapping[str, str] | None = None
+) -> Iterator[Mapping[str, str]]:
+    every = product(*answers.values())
+    return ({**(besides or {}), **dict(zip(answers, values, strict=True))} for values in every)
 
 
 def _programs(answers: Mapping[str, str]) -> list[str]:

@@ -1,7 +1,7 @@
 """The grid on one page: the paper's numbers under every reading of its text."""
 
 from collections.abc import Mapping, Sequence
-from statistics import geometric_mean, median
+from statistics import median
 from typing import Final
 
 from isthmus.show.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped
@@ -20,21 +20,20 @@ _SCORED: Final[Mapping[str, tuple[str, str]]] = {
     "T6": ("ranges", GRID_BANDWIDTHS[0]),
     "T7": ("ranges", GRID_BANDWIDTHS[1]),
 }
-_MARKS: Final = {Verdict.MATCHED: "=", Verdict.DIRECTION: "~"}
+_MARKS: Final = {Verdict.MATCHED: "=", Verdict.DIRECTION: "~", Verdict.NO_EFFECT: "o"}
 _HONESTY = (
-    "Every combination of the answers to the paper's open questions (docs/simulate.md), each with "
-    "every way to count the programmer's copy with the same clock, programs and local memory. No "
-    "default was chosen by it. Among so many some are near a number by chance: that is no "
-    "reproduction. All of it is of one input of each program; targets.txt says how far others take "
-    "the defaults."
+    "Every combination of the answers to those of the paper's open questions that move means most "
+    "(docs/simulate-evaluation.md), and each other answer by itself; each with every way to count "
+    "the programmer's copy with the same clock, programs and local memory. No default was chosen "
+    "by it. Among so many some are near a number by chance: that is no reproduction. All of it is "
+    "of one input of each program; targets.txt says how far others take the defaults."
 )
 Found = Sequence[Combination]
 
 
 def summary_text(found: Found, *, width: int = PAGE_WIDTH) -> str:
-    """Write how far the answers move each target, and the effect of each answer by itself."""
+    """Write how far the answers move each target, and each target under each answer alone."""
     tables = [_targets(found), _one_by_one(found)]
-    tables += [_effects(found, policy) for policy in ANSWERS if policy != REFERENCE]
     blocks = [wrapped(MODELLED, width), wrapped(_HONESTY, width, indent="")]
     blocks += [table_lines(table, width) for table in tables]
     return blocks_text(blocks)
@@ -88,8 +87,8 @@ def _one_by_one(found: Found) -> Table:
     rows = [("as fixed before", "", *_scores(by_place, usual, {}))]
     rows += [(name, answer, *_scores(by_place, usual, {name: answer})) for name, answer in every]
     return Table(
-        title="the same under one other answer (=: matched, ~: direction only), and the lower "
-        "bound (perfect overlap)",
+        title="the same under one other answer (=: matched, ~: direction only, o: no effect), "
+        "and the lower bound (perfect overlap)",
         heads=("question", "answer", *_SCORED, "bound at both"),
         rows=tuple(rows),
         num_text_columns=2,
@@ -126,28 +125,6 @@ def _times(value: float) -> str:
     return times_within(value, [value])
 
 
-def _effects(found: Found, policy: str) -> Table:
-    """Write the effect of other answers than the default on the mean, all else equal."""
-    usual = defaults(policy)
-    ours = [one for one in found if (one.policy, one.bandwidth) == (policy, GRID_BANDWIDTHS[0])]
-    means = {_place(one): one.mean for one in ours}
-    rows = []
-    for name, answer in _others(policy, usual):
-        changes = [
-            one.mean / means[_place(one, {name: usual[name]})]
-            for one in ours
-            if one.answers[name] == answer
-        ]
-        shown = (geometric_mean(changes), min(changes), max(changes))
-        rows.append((name, usual[name], answer, *map(_times, shown)))
-    return Table(
-        title=f"{policy}, {GRID_BANDWIDTHS[0]}: the mean under another answer, over the default's",
-        heads=("question", "default", "answer", "on average", "least", "most"),
-        rows=tuple(rows),
-        num_text_columns=3,
-    )
-
-
 def _others(policy: str, usual: Mapping[str, str]) -> list[tuple[str, str]]:
     every = {**ANSWERS[policy], **ANSWERS[REFERENCE]}
     return [
@@ -158,6 +135,5 @@ def _others(policy: str, usual: Mapping[str, str]) -> list[tuple[str, str]]:
     ]
 
 
-def _place(one: Combination, change: Mapping[str, str] | None = None) -> tuple[str, ...]:
-    answers = {**one.answers, **(change or {})}
-    return tuple(answers[name] for name in sorted(answers))
+def _place(one: Combination) -> tuple[str, ...]:
+    return tuple(one.answers[name] for name in sorted(one.answers))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from isthmus.ground.sizes import format_size, parse_size
 from isthmus.show.pictures.drawing import WIDTH, check_pictures, data_of, write_chart
 from isthmus.sim.paper.evaluation import Evaluation, means
-from isthmus.sim.paper.studies import BANDWIDTHS, FAULT_UNITS, UNITS
+from isthmus.sim.paper.studies import BANDWIDTHS, UNITS
 
 if TYPE_CHECKING:
     import altair as alt
@@ -25,7 +25,6 @@ _COLOURS = (
     *("#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f"),
     *("#edc948", "#b07aa1", "#ff9da7", "#9c755f", "#bab0ac"),
 )
-_HARDWARE, _DRIVER = "0", "20us"
 
 
 def draw_all(evaluation: Evaluation, folder: Path) -> list[Path]:
@@ -35,9 +34,6 @@ def draw_all(evaluation: Evaluation, folder: Path) -> list[Path]:
         "figure-4": policies(evaluation, ("programmer", "single-range", "whole-page"), "4"),
         "figure-5": unit_sizes(evaluation),
         "figure-6": policies(evaluation, ("programmer", "ranges", "whole-page"), "6"),
-        "tlb": tlb_rates(evaluation),
-        "best-unit": best_units(evaluation),
-        "unit-and-fault": units_and_faults(evaluation),
     }
     return [path for name, chart in drawn.items() for path in write_chart(chart, folder / name)]
 
@@ -135,109 +131,6 @@ def unit_sizes(evaluation: Evaluation) -> "alt.TopLevelMixin":
     return chart
 
 
-def tlb_rates(evaluation: Evaluation) -> "alt.TopLevelMixin":
-    """Draw the TLB's miss rates for every reading, beside the paper's."""
-    import altair as alt
-
-    theirs = {"4KiB": 0.8972, "2MiB": 0.6476}
-    rows: list[dict[str, object]] = [
-        {"page": _size(page), "reading": reading, "rate": rate}
-        for page in theirs
-        for reading, rate in evaluation.tlb_rates(page).items()
-    ]
-    rows += [
-        {"page": _size(page), "reading": "the paper", "rate": rate} for page, rate in theirs.items()
-    ]
-    base = alt.Chart(data_of(rows)).encode(
-        y=alt.Y("reading:N", sort=None, title=None, axis=alt.Axis(labelLimit=300)),
-        x=alt.X(
-            "rate:Q",
-            title="miss rate",
-            axis=alt.Axis(format="%", tickCount=5),
-            scale=alt.Scale(domain=[0, 1]),
-        ),
-        tooltip=["page:N", "reading:N", "rate:Q"],
-    )
-    bars = base.mark_bar().encode(
-        color=alt.condition(
-            alt.datum.reading == "the paper", alt.value("#e45756"), alt.value("#4c78a8")
-        )
-    )
-    # Some bars are too short to be seen.
-    numbers = base.mark_text(align="left", dx=3).encode(text=alt.Text("rate:Q", format=".1%"))
-    chart: alt.FacetChart = (
-        alt.layer(bars, numbers)
-        .properties(width=WIDTH // 2, height=_HEIGHT // 2)
-        .facet(row=alt.Row("page:N", sort=[_size(page) for page in theirs], title="page size"))
-        .properties(title=_title("TLB misses, 256 shared entries", "ours blue, mean over programs"))
-    )
-    return chart
-
-
-def best_units(evaluation: Evaluation) -> "alt.TopLevelMixin":
-    """Draw the best unit size for each fault latency, which the paper doesn't have."""
-    import altair as alt
-
-    best = evaluation.best_units()
-    rows = [
-        {"latency": _fault(latency), "unit": parse_size(unit)}
-        for latency, units in best.items()
-        for unit in units
-    ]
-    hardware, driver = (" or ".join(map(_size, best[one])) for one in (_HARDWARE, _DRIVER))
-    chart: alt.Chart = (
-        alt.Chart(data_of(rows))
-        .mark_line(point=alt.OverlayMarkDef(size=120), strokeDash=[4, 4])
-        .encode(
-            x=alt.X("latency:N", sort=None, title="fault latency", axis=alt.Axis(labelAngle=0)),
-            y=alt.Y(
-                "unit:Q",
-                title="best unit size",
-                scale=alt.Scale(type="log", base=2, domain=[128, 2 << 20]),
-                axis=_size_labels(UNITS),
-            ),
-            tooltip=["latency:N", "unit:Q"],
-        )
-        .properties(
-            width=WIDTH // 2,
-            height=_HEIGHT,
-            title=_title(
-                f"Best unit: {hardware} if faults are free, {driver} at {_spaced(_DRIVER)}",
-                "mean of the programs, several ranges, 16 GB/s",
-            ),
-        )
-    )
-    return chart
-
-
-def units_and_faults(evaluation: Evaluation) -> "alt.TopLevelMixin":
-    """Draw time over unit size, one line for each fault latency."""
-    import altair as alt
-
-    found = evaluation.fault_means()
-    rows = [
-        {"latency": _fault(latency), "unit": parse_size(unit), "times": ratio}
-        for (latency, unit), ratio in found.items()
-    ]
-    latencies = list(dict.fromkeys(_fault(latency) for latency, _ in found))
-    chart: alt.Chart = (
-        alt.Chart(data_of(rows))
-        .mark_line(point=True)
-        .encode(
-            x=_size_axis("unit:Q", "unit size", FAULT_UNITS),
-            y=alt.Y("times:Q", title=_TIMES, scale=alt.Scale(zero=False)),
-            color=alt.Color("latency:N", sort=latencies, title="fault latency"),
-            tooltip=["latency:N", "unit:Q", "times:Q"],
-        )
-        .properties(
-            width=WIDTH,
-            height=_HEIGHT,
-            title=_title("Unit size and fault latency, 16 GB/s", "mean of the programs"),
-        )
-    )
-    return chart
-
-
 def _title(text: str, below: str) -> "alt.TitleParams":
     import altair as alt
 
@@ -267,10 +160,6 @@ def _size_labels(sizes: Sequence[str]) -> "alt.Axis":
 
 def _size(text: str) -> str:
     return format_size(parse_size(text))
-
-
-def _fault(latency: str) -> str:
-    return "0 (hardware)" if latency == _HARDWARE else _spaced(latency)
 
 
 def _spaced(quantity: str) -> str:

@@ -2,20 +2,21 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from functools import partial
 from math import floor, log10
 from statistics import fmean
 from typing import Final
 
 from isthmus.ground.sizes import parse_size
 from isthmus.sim.paper.evaluation import TLB_READINGS, Evaluation, means
-from isthmus.sim.paper.studies import BANDWIDTHS, FAULT_UNITS, TLB_PAGES, UNITS, VARIANTS
+from isthmus.sim.paper.studies import BANDWIDTHS, FIRST, READINGS, TLB_PAGES, UNITS, series_of
 from isthmus.sim.paper.targets import TARGETS, Target, Verdict, judge
 
 BOUND: Final = "lower bound (perfect overlap)"
 
 _B16, _B32, _B96 = BANDWIDTHS
 _AS_LONG = 0.01
+_ALL = 0.995
 _ACCIDENT = (
     "an accident: one range and several take equally long here (T9a), and differ in the paper"
 )
@@ -27,8 +28,9 @@ class Score:
     One target, judged.
 
     Attributes:
-        why: The explanation of a verdict that isn't "matched", or that means nothing.
-        beside: Results by other readings, by name.
+        why: The explanation of a verdict that isn't "matched".
+        beside: Other results, by name.
+        note: What must stand beside the number.
     """
 
     target: Target
@@ -36,6 +38,7 @@ class Score:
     verdict: Verdict
     why: str
     beside: Mapping[str, str]
+    note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,12 +48,29 @@ class _Finding:
     beside: Mapping[str, str]
     compared: float | None = None
     axis: Sequence[float] = ()
-    remark: str = ""
+    note: str = ""
 
 
 def score_all(evaluation: Evaluation) -> list[Score]:
-    """Judge every target, in the paper's order."""
-    return [_score(target, _FINDERS[target.name](evaluation)) for target in TARGETS]
+    """Judge every target under the first reading, in the paper's order."""
+    finders = {
+        **{name: partial(find, reading=FIRST) for name, find in _BY_READING.items()},
+        **_ONCE,
+    }
+    return [_score(target, finders[target.name](evaluation)) for target in TARGETS]
+
+
+def score_readings(evaluation: Evaluation) -> dict[str, dict[str, Score]]:
+    """Judge the targets that readings differ in, by reading and target, for all that were run."""
+    targets = [target for target in TARGETS if target.name in _BY_READING]
+    return {
+        reading: {
+            target.name: _score(target, _BY_READING[target.name](evaluation, reading))
+            for target in targets
+        }
+        for reading in READINGS
+        if evaluation.has_reading(reading)
+    }
 
 
 def _score(target: Target, found: _Finding) -> Score:
@@ -59,40 +79,38 @@ def _score(target: Target, found: _Finding) -> Score:
         target=target,
         ours=found.shown,
         verdict=verdict,
-        why=found.remark or ("" if verdict is Verdict.MATCHED else target.argument),
+        why="" if verdict is Verdict.MATCHED else target.argument,
         beside=found.beside,
+        note=found.note,
     )
 
 
-def _mean_of(series: str, bandwidth: str) -> Callable[[Evaluation], _Finding]:
-    def find(evaluation: Evaluation) -> _Finding:
-        seeds = evaluation.by_seed()
-        arithmetic, _ = means(evaluation.ratios(series, bandwidth))
-        by_seed = [one.mean(series, bandwidth) for one in seeds]
-        geometric_by_seed = [means(one.ratios(series, bandwidth))[1] for one in seeds]
-        beside = {
+def _mean_of(policy: str, bandwidth: str, evaluation: Evaluation, reading: str) -> _Finding:
+    series = series_of(reading, policy)
+    seeds = evaluation.by_seed()
+    by_seed = [one.mean(series, bandwidth) for one in seeds]
+    return _Finding(
+        values=[by_seed[0]],
+        shown=times_within(by_seed[0], by_seed),
+        beside={
             **_over_seeds(by_seed),
-            "geometric mean": _with_spread(geometric_by_seed),
-        }
-        beside[BOUND] = _with_spread([one.overlap_bound(bandwidth) for one in seeds])
-        for name in _variants(series, evaluation, bandwidth):
-            beside[name] = _with_spread([one.mean(name, bandwidth) for one in seeds])
-        return _Finding(
-            values=[arithmetic],
-            shown=times_within(arithmetic, by_seed),
-            beside=beside,
-            compared=evaluation.mean(series, _B16),
-        )
-
-    return find
+            "geometric mean": with_spread(
+                [means(one.ratios(series, bandwidth))[1] for one in seeds]
+            ),
+            BOUND: with_spread([one.overlap_bound(bandwidth) for one in seeds]),
+        },
+        compared=evaluation.mean(series, _B16),
+    )
 
 
-def _variants(series: str, evaluation: Evaluation, bandwidth: str) -> list[str]:
-    return [
-        name
-        for name, (policy, _) in VARIANTS.items()
-        if policy == series and evaluation.has(name, bandwidth)
+def _ratio_to(policy: str, bandwidth: str, evaluation: Evaluation, reading: str) -> _Finding:
+    whole, other = (series_of(reading, one) for one in ("whole-page", policy))
+    by_seed = [
+        one.mean(whole, bandwidth) / one.mean(other, bandwidth) for one in evaluation.by_seed()
     ]
+    return _Finding(
+        values=[by_seed[0]], shown=times_within(by_seed[0], by_seed), beside=_over_seeds(by_seed)
+    )
 
 
 def _over_seeds(
@@ -105,50 +123,58 @@ def _over_seeds(
     return {f"{of}{', ' if of else ''}over {len(by_seed)} seeds": f"{least} to {most}"}
 
 
-def _with_spread(by_seed: Sequence[float]) -> str:
+def with_spread(by_seed: Sequence[float]) -> str:
     """Write the ratio of seed 0, and how far other inputs take it."""
     shown = times_within(by_seed[0], by_seed)
     return " ".join([shown, *(f"({spread})" for spread in _over_seeds(by_seed).values())])
 
 
-def _of_program(program: str, series: str) -> Callable[[Evaluation], _Finding]:
-    def find(evaluation: Evaluation) -> _Finding:
-        if program not in evaluation.programs():
-            return _Finding(values=[], shown="-", beside={})
-        by_seed = [one.ratio(program, series, _B16) for one in evaluation.by_seed()]
-        beside = _over_seeds(by_seed)
-        for name in _variants(series, evaluation, _B16):
-            beside[name] = _with_spread(
-                [one.ratio(program, name, _B16) for one in evaluation.by_seed()]
-            )
-        return _Finding(values=[by_seed[0]], shown=times_within(by_seed[0], by_seed), beside=beside)
-
-    return find
+def _of_program(program: str, policy: str, evaluation: Evaluation, reading: str) -> _Finding:
+    if program not in evaluation.programs():
+        return _Finding(values=[], shown="-", beside={})
+    series = series_of(reading, policy)
+    by_seed = [one.ratio(program, series, _B16) for one in evaluation.by_seed()]
+    return _Finding(
+        values=[by_seed[0]], shown=times_within(by_seed[0], by_seed), beside=_over_seeds(by_seed)
+    )
 
 
-def _lps_with_ranges(evaluation: Evaluation) -> _Finding:
+def _lps_with_ranges(evaluation: Evaluation, reading: str) -> _Finding:
     """Find T9b, and say that it tells nothing if one range takes as long as several."""
-    found = _of_program("lps", "ranges")(evaluation)
-    [one_range] = _of_program("lps", "single-range")(evaluation).values or [0.0]
+    found = _of_program("lps", "ranges", evaluation, reading)
+    [one_range] = _of_program("lps", "single-range", evaluation, reading).values or [0.0]
     if not found.values or abs(one_range / found.values[0] - 1) > _AS_LONG:
         return found
-    return replace(found, remark=_ACCIDENT)
+    return replace(found, note=_ACCIDENT)
 
 
-def _accessed(evaluation: Evaluation) -> _Finding:
+def _accessed(evaluation: Evaluation, reading: str) -> _Finding:
     def shares(series: str) -> list[float]:
         return [
             evaluation.number("accessed_share", "matrix", program, series, _B16)
             for program in evaluation.programs()
         ]
 
-    ours = shares("whole-page")
-    merged = shares("whole-page, merged")
+    ours = shares(series_of(reading, "whole-page"))
+    uploads = shares("programmer")
+    some = ", ".join(
+        f"{program} {share:.0%}"
+        for program, share in zip(evaluation.programs(), uploads, strict=True)
+        if 0 < share < _ALL
+    )
     return _Finding(
         values=ours,
-        shown=f"{percent(min(ours))} to {percent(max(ours))}",
-        beside={"whole-page, merged": f"{percent(min(merged))} to {percent(max(merged))}"},
+        shown=f"{min(ours) * 100:.2g} to {max(ours) * 100:.2g} %",
+        beside={one: _named_shares(evaluation, shares(one)) for one in ("programmer", "ranges")},
+        note=f"of {sum(share > 0 for share in uploads)} programs that upload, "
+        f"{sum(share > _ALL for share in uploads)} touch all that they upload"
+        f"{'; ' * bool(some)}{some}",
     )
+
+
+def _named_shares(evaluation: Evaluation, shares: Sequence[float]) -> str:
+    pairs = zip(evaluation.programs(), shares, strict=True)
+    return ", ".join(f"{program} {share:.0%}" for program, share in pairs)
 
 
 def _units(evaluation: Evaluation) -> _Finding:
@@ -158,85 +184,77 @@ def _units(evaluation: Evaluation) -> _Finding:
         for unit in UNITS
     }
     return _Finding(
-        values=[by_seed[0][unit] for unit in FAULT_UNITS],
-        axis=[parse_size(unit) for unit in FAULT_UNITS],
-        shown=f"{shown[FAULT_UNITS[0]]} to {shown[FAULT_UNITS[-1]]}",
-        beside={
-            "128 B": _with_spread([units[UNITS[0]] for units in by_seed]),
-            **_over_seeds([units[FAULT_UNITS[0]] for units in by_seed], "1 KiB"),
-            **_over_seeds([units[FAULT_UNITS[-1]] for units in by_seed], "2 MiB"),
-            BOUND: _with_spread([one.overlap_bound(_B16) for one in evaluation.by_seed()]),
-        },
+        values=[by_seed[0][unit] for unit in UNITS[1:]],
+        axis=[parse_size(unit) for unit in UNITS[1:]],
+        shown=f"{shown[UNITS[1]]} to {shown[UNITS[-1]]}",
+        beside={unit: with_spread([units[unit] for units in by_seed]) for unit in UNITS},
     )
 
 
 def _ranges(evaluation: Evaluation) -> _Finding:
-    def most(one: Evaluation) -> list[float]:
-        return [
-            one.number("max_ranges", "ranges", program, "bitmap", _B16)
-            for program in one.programs()
-        ]
+    def of(column: str) -> dict[str, float]:
+        return {
+            program: evaluation.number(column, "ranges", program, "bitmap", _B16)
+            for program in evaluation.programs()
+        }
 
-    values = most(evaluation)
-    averages = [fmean(most(one)) for one in evaluation.by_seed()]
-    mean = times_within(averages[0], averages).removesuffix("x")
+    most, mean = of("max_ranges"), of("mean_ranges")
+    others = "".join(
+        f"; {name} {value:.0f} at most, {mean[name]:.3g} in the mean"
+        for name, value in most.items()
+        if value != 1
+    )
     return _Finding(
-        values=values,
-        shown=f"{max(values):.0f} at most, mean over programs {mean}",
-        beside=_over_seeds(averages, "mean", "{:.3g}".format),
+        values=list(most.values()),
+        shown=f"{min(most.values()):.0f} to {max(most.values()):.0f}",
+        beside={"mean of the programs' most": f"{fmean(most.values()):.3g}"},
+        note=f"{sum(value == 1 for value in most.values())} of {len(most)} programs have one range "
+        f"on every page{others}",
     )
 
 
-def _tlb(page: str) -> Callable[[Evaluation], _Finding]:
-    def find(evaluation: Evaluation) -> _Finding:
-        by_seed = [one.tlb_rates(page) for one in evaluation.by_seed()]
-        ours = next(iter(TLB_READINGS))
-        shown = {
-            name: percent_within(by_seed[0][name], [rates[name] for rates in by_seed])
-            for name in by_seed[0]
-        }
-        beside = {}
-        for name, rate in shown.items():
-            spread = _over_seeds([rates[name] for rates in by_seed], shown=percent)
-            beside[name] = " ".join([rate, *(f"({one})" for one in spread.values())])
-        return _Finding(values=[by_seed[0][ours]], shown=shown[ours], beside=beside)
-
-    return find
-
-
-def _derived(evaluation: Evaluation) -> _Finding:
-    def ratio(one: Evaluation, series: str, bandwidth: str) -> float:
-        return one.mean("whole-page", bandwidth) / one.mean(series, bandwidth)
-
-    shown, spreads = [], []
-    for bandwidth, series in product((_B16, _B32), ("single-range", "ranges")):
-        by_seed = [ratio(one, series, bandwidth) for one in evaluation.by_seed()]
-        shown.append(times_within(by_seed[0], by_seed))
-        spreads.append(_over_seeds(by_seed))
-    beside = {name: ", ".join(spread[name] for spread in spreads) for name in spreads[0]}
-    return _Finding(values=[], shown=", ".join(shown), beside=beside)
+def _tlb(page: str, evaluation: Evaluation) -> _Finding:
+    by_seed = [one.tlb_rates(page) for one in evaluation.by_seed()]
+    beside = {}
+    for name in by_seed[0]:
+        rates = [of[name] for of in by_seed]
+        spread = "".join(f" ({one})" for one in _over_seeds(rates, shown=percent).values())
+        beside[name] = f"{percent_within(rates[0], rates)}{spread}"
+    first = by_seed[0]
+    usual, rates = first[next(iter(TLB_READINGS))], first.values()
+    return _Finding(
+        values=[usual],
+        shown=percent_within(usual, [usual]),
+        beside=beside,
+        note=f"{percent(min(rates))} to {percent(max(rates))} by other definitions of a miss",
+    )
 
 
-_FINDERS: Final[Mapping[str, Callable[[Evaluation], _Finding]]] = {
-    "T1": _mean_of("whole-page", _B16),
-    "T2": _mean_of("whole-page", _B32),
-    "T3": _mean_of("whole-page", _B96),
-    "T4": _mean_of("single-range", _B16),
-    "T5": _mean_of("single-range", _B32),
-    "T6": _mean_of("ranges", _B16),
-    "T7": _mean_of("ranges", _B32),
-    "T8": _mean_of("ranges", _B96),
-    "T9a": _of_program("lps", "single-range"),
+_BY_READING: Final[Mapping[str, Callable[[Evaluation, str], _Finding]]] = {
+    "T1": partial(_mean_of, "whole-page", _B16),
+    "T2": partial(_mean_of, "whole-page", _B32),
+    "T3": partial(_mean_of, "whole-page", _B96),
+    "T4": partial(_mean_of, "single-range", _B16),
+    "T5": partial(_mean_of, "single-range", _B32),
+    "T6": partial(_mean_of, "ranges", _B16),
+    "T7": partial(_mean_of, "ranges", _B32),
+    "T8": partial(_mean_of, "ranges", _B96),
+    "T9a": partial(_of_program, "lps", "single-range"),
     "T9b": _lps_with_ranges,
-    "T10": _of_program("mum-140k", "single-range"),
-    "T11a": _of_program("lib", "whole-page"),
-    "T11b": _of_program("wp", "whole-page"),
+    "T10": partial(_of_program, "mum-140k", "single-range"),
+    "T11a": partial(_of_program, "lib", "whole-page"),
+    "T11b": partial(_of_program, "wp", "whole-page"),
     "T12": _accessed,
+    "T16a": partial(_ratio_to, "single-range", _B16),
+    "T16b": partial(_ratio_to, "ranges", _B16),
+    "T16c": partial(_ratio_to, "single-range", _B32),
+    "T16d": partial(_ratio_to, "ranges", _B32),
+}
+_ONCE: Final[Mapping[str, Callable[[Evaluation], _Finding]]] = {
     "T13": _units,
     "T14": _ranges,
-    "T15a": _tlb(TLB_PAGES[0]),
-    "T15b": _tlb(TLB_PAGES[1]),
-    "T16": _derived,
+    "T15a": partial(_tlb, TLB_PAGES[0]),
+    "T15b": partial(_tlb, TLB_PAGES[1]),
 }
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from typing import Final, NamedTuple
 
@@ -17,7 +17,7 @@ PROGRAMS: Final = ("bfs", "mum-140k", "nn", "cp", "lps", "lib", "wp", "aes", "ra
 RODINIA: Final = {"bfs": "bfs-rodinia", "nn": "nn-rodinia"}
 """
 Program -> the one that has its name in Rodinia, from which Zhang 2019 takes BFS, MUM and NN. Its
-MUM is by the authors of ours (docs/simulate.md).
+MUM is by the authors of ours (docs/simulate-evaluation.md).
 """
 HOST_PROGRAMS: Final = ("bfs", "bfs-rodinia")
 """Those whose memory the CPU accesses between kernels."""
@@ -36,22 +36,75 @@ TLB_PAGES: Final = ("4KiB", "2MiB")
 _TLB_ENTRIES = "256"
 _BANDWIDTH = "16GB/s"
 
-# Other readings of the paper's text, reported beside the default.
-VARIANTS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
-    "whole-page, merged": ("whole-page", {"policy.merge": "true"}),
-    "whole-page, 128 in all": ("whole-page", {"options.buffer_scope": "total"}),
-    "single-range, gap to arrived data": ("single-range", {"policy.single_gap": "valid"}),
-}
+_SCORED: Final = ("whole-page", "single-range", "ranges")
+_TOTAL: Final = {"options.buffer_scope": "total"}
+_UNMERGED: Final = {"policy.merge": "false"}
 
 
-# 96 GB/s is in the sibling paper; the grid has the variants at 32 GB/s, too.
-_BANDWIDTHS_OF = {
-    "ideal": BANDWIDTHS,
-    "programmer": BANDWIDTHS,
-    "whole-page": BANDWIDTHS,
-    "ranges": BANDWIDTHS,
-    **dict.fromkeys(VARIANTS, BANDWIDTHS[:1]),
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """
+    One way to read all of the paper's text.
+
+    Attributes:
+        settings: Policy -> what differs from the first reading; a policy without any is as there.
+        in_details: Whether it is scored with --details alone.
+    """
+
+    meaning: str
+    settings: Mapping[str, Mapping[str, str]]
+    in_details: bool = False
+
+
+def _all(settings: Mapping[str, str]) -> Mapping[str, Mapping[str, str]]:
+    return dict.fromkeys(_SCORED, settings)
+
+
+READINGS: Final[Mapping[str, Reading]] = {
+    "A": Reading(
+        meaning="as fixed before: partial migrations merge requests, whole pages don't; 128 "
+        "entries for each partition",
+        settings={},
+    ),
+    "B": Reading(
+        meaning="a core may have any number of stores in flight",
+        settings=_all({"cores.stores": "0"}),
+    ),
+    "C": Reading(meaning="128 entries in all", settings=_all(_TOTAL)),
+    "D": Reading(meaning="nothing merges but units", settings={"single-range": _UNMERGED}),
+    "E": Reading(
+        meaning="C and D", settings={**_all(_TOTAL), "single-range": {**_TOTAL, **_UNMERGED}}
+    ),
+    "F": Reading(
+        meaning="nothing merges", settings={"single-range": _UNMERGED, "ranges": _UNMERGED}
+    ),
+    "G": Reading(meaning="everything merges", settings={"whole-page": {"policy.merge": "true"}}),
+    "H": Reading(
+        meaning="a single range's gap reaches to what has arrived",
+        settings={"single-range": {"policy.single_gap": "valid"}},
+    ),
+    "I": Reading(
+        meaning="a merged request takes an entry, too",
+        settings=_all({"options.merged_waiters": "take_entries"}),
+        in_details=True,
+    ),
+    "J": Reading(
+        meaning="reading and changing a page's state take 100 cycles each",
+        settings=_all({"gmmu.query_cycles": "100", "gmmu.change_cycles": "100"}),
+        in_details=True,
+    ),
 }
+"""Each is scored by itself: a target matched under one says nothing about another one's."""
+FIRST: Final = "A"
+
+
+def series_of(reading: str, policy: str) -> str:
+    """Name a policy's runs under a reading."""
+    return f"{reading} {policy}" if policy in READINGS[reading].settings else policy
+
+
+# 96 GB/s is in the sibling paper.
+_BANDWIDTHS_OF = {**dict.fromkeys(POLICIES, BANDWIDTHS), "single-range": BANDWIDTHS[:2]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,12 +132,16 @@ class _Series(NamedTuple):
     settings: Mapping[str, str]
 
 
-def evaluation(programs: Sequence[str] = PROGRAMS, num_seeds: int = 1) -> list[StudyRun]:
+def evaluation(
+    programs: Sequence[str] = PROGRAMS, num_seeds: int = 1, *, details: bool = False
+) -> list[StudyRun]:
     """List all runs, those of seed 0 first; some have the same point."""
+    studies = (_matrix, _readings, _units, _ranges, _tlb)
+    more = (partial(_readings, in_details=True), _baselines, _faults) if details else ()
     return [
         run
         for seed in range(num_seeds)
-        for study in (_matrix, _units, _faults, _ranges, _tlb)
+        for study in (*studies, *more)
         for run in study(programs, seed)
     ]
 
@@ -107,11 +164,25 @@ def _paper_setup(policy: str) -> Setup:
 
 
 def _matrix(programs: Sequence[str], seed: int) -> Iterator[StudyRun]:
-    every = [_plain(policy) for policy in (*POLICIES, *BASELINES)]
-    every += [_Series(name, policy, settings) for name, (policy, settings) in VARIANTS.items()]
-    for series, bandwidth, program in product(every, BANDWIDTHS, programs):
-        if bandwidth in _BANDWIDTHS_OF.get(series.name, BANDWIDTHS[:2]):
-            yield _run("matrix", program, series, bandwidth, seed)
+    for policy in POLICIES:
+        for bandwidth, program in product(_BANDWIDTHS_OF[policy], programs):
+            yield _run("matrix", program, _plain(policy), bandwidth, seed)
+
+
+def _readings(
+    programs: Sequence[str], seed: int, *, in_details: bool = False
+) -> Iterator[StudyRun]:
+    for name, reading in READINGS.items():
+        for policy, settings in reading.settings.items():
+            if reading.in_details is in_details:
+                series = _Series(series_of(name, policy), policy, settings)
+                for bandwidth, program in product(_BANDWIDTHS_OF[policy], programs):
+                    yield _run("matrix", program, series, bandwidth, seed)
+
+
+def _baselines(programs: Sequence[str], seed: int) -> Iterator[StudyRun]:
+    for policy, bandwidth, program in product(BASELINES, BANDWIDTHS[:2], programs):
+        yield _run("matrix", program, _plain(policy), bandwidth, seed)
 
 
 def _units(programs: Sequence[str], seed: int) -> Iterator[StudyRun]:
@@ -133,8 +204,9 @@ def _ranges(programs: Sequence[str], seed: int) -> Iterator[StudyRun]:
 
 def _tlb(programs: Sequence[str], seed: int) -> Iterator[StudyRun]:
     series = _Series("ranges", "ranges", {"tlb.shared_entries": _TLB_ENTRIES})
-    for page, program in product(TLB_PAGES, programs):
-        yield _run("tlb", program, series, _BANDWIDTH, seed, {"policy.page": page})
+    for page, in_entry, program in product(TLB_PAGES, ("false", "true"), programs):
+        place = {"policy.page": page, "gmmu.range_in_tlb": in_entry}
+        yield _run("tlb", program, series, _BANDWIDTH, seed, place)
 
 
 def _plain(policy: str) -> _Series:

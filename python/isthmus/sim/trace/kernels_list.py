@@ -85,7 +85,7 @@ def parse_kernels_list(contents: bytes, path: Path) -> KernelsList:
     for number, line in enumerate(_lines(contents), start=1):
         if line.startswith(("MemcpyHtoD", "MemcpyDtoH")):
             found.after += _copies(line, f"{path}, line {number}")
-        elif line.startswith("kernel"):
+        elif (line := line.removeprefix("./")).startswith("kernel") or line.endswith(_SUFFIXES):
             kernel = _kernel_file(path.parent, line, f"{path}, line {number}")
             found.kernels.append(KernelFile(kernel, found.after))
             found.after = []
@@ -124,7 +124,10 @@ def _copies(line: str, where: str) -> list[Copy]:
 def _kernel_file(folder: Path, name: str, where: str) -> Path:
     # A list may come from anywhere, so it may only name files beside it.
     if "/" in name:
-        raise UsageError(f"{where}: '{shortened(name)}' isn't a file beside the list")
+        raise UsageError(
+            f"{where}: '{shortened(name)}' isn't a file beside the list",
+            hint="put the list and its kernels into one folder, and name the files alone",
+        )
     if not name.endswith(_SUFFIXES):
         raise UsageError(
             f"{where}: '{shortened(name)}' is not a .traceg or .tracez file",
