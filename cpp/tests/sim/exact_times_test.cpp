@@ -241,7 +241,8 @@ TEST(ExactTimes, StoresThatNoPartitionHasTakenLimitTheStoresAtOnce) {
   EXPECT_EQ(bounded.migrations, 2U);
   // store, its page, the second store as it arrives, the load's page a cycle and 10 after that.
   const Picoseconds page_ps = 4096 * kCycle;
-  EXPECT_EQ(bounded.total_ps, 4 * kCycle + 10 * kCycle + page_ps + 5 * kCycle + page_ps + kDramLoad);
+  EXPECT_EQ(bounded.total_ps,
+            4 * kCycle + 10 * kCycle + page_ps + 5 * kCycle + page_ps + kDramLoad);
 }
 
 TEST(ExactTimes, EveryRequestReadsAPagesStateAndEachMigrationChangesIt) {

@@ -78,13 +78,13 @@ def test_a_committed_result_has_one_record_a_line(path: str) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("now.json", "isthmus slower: 1 of 272"),
-        ("now.json", "CPU time above twice torch's: 1 of 40"),
-        ("cpu.json", "CPU time above twice torch's: 0 of 40"),
+        ("now.json", "isthmus slower: 11 of 344"),
+        ("to_1gib.json", "isthmus slower: 0 of 272"),
+        ("to_1gib.json", "CPU time above twice torch's: 1 of 40"),
     ],
 )
 def test_the_summary_of_rhythms_says_what_their_readme_says(name: str, said: str) -> None:
     folder = _ROOT / "benchmarks" / "rhythms"
-    done = run_process([sys.executable, str(folder / "summary.py"), str(folder / "h100" / name)])
+    done = run_process([sys.executable, str(folder / "summary.py"), str(folder / "h200" / name)])
     assert done.code == 0
     assert said in done.out

@@ -244,9 +244,11 @@ def test_each_reading_is_scored_by_itself_on_every_target() -> None:
     # F has the runs of D, as it reads the same of a single range.
     assert {name for name, one in verdicts.items() if one is Verdict.DIRECTION} == {"D", "F"}
     text = scores_text(score_all(Evaluation(runs, found)), Evaluation(runs, found), Format.TEXT)
-    [row] = [line.split() for line in text.splitlines() if line.startswith("T4 ") and "=" in line]
+    [scores] = [
+        line.split() for line in text.splitlines() if line.startswith("T4 ") and "=" in line
+    ]
     first, slow = ["=", "1.30x"], ["~", "2.60x"]
-    assert row[1:] == first * 3 + slow + first + slow + first * 2
+    assert scores[1:] == first * 3 + slow + first + slow + first * 2
 
 
 def test_the_json_has_every_target_and_says_that_it_is_modelled(made_up: Evaluation) -> None:

@@ -89,7 +89,7 @@ def test_what_the_simulator_allows_a_file_may_say_and_nothing_else() -> None:
             with pytest.raises(ValidationError):
                 ModelledMachine.model_validate(document, context=STORED)
         else:
-            assert ModelledMachine.model_validate(document, context=STORED), row.name
+            ModelledMachine.model_validate(document, context=STORED)
 
 
 @pytest.mark.parametrize(

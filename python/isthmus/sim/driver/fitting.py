@@ -174,7 +174,8 @@ def _with_sums(
     machine: ModelledMachine, points: Sequence[DriverPoint]
 ) -> tuple[ModelledMachine, list[DriverPoint], list[str]]:
     """Fit what prefetches and the CPU's accesses take; give the points used and the costs, too."""
-    all_used, costs = [], []
+    all_used: list[DriverPoint] = []
+    costs: list[str] = []
     for one in _SUMS:
         singles = [point for point in points if point.access is one.single]
         sizes = _sizes(points, one.access) or _sizes(points, one.otherwise)

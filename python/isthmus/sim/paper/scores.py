@@ -53,11 +53,9 @@ class _Finding:
 
 def score_all(evaluation: Evaluation) -> list[Score]:
     """Judge every target under the first reading, in the paper's order."""
-    finders = {
-        **{name: partial(find, reading=FIRST) for name, find in _BY_READING.items()},
-        **_ONCE,
-    }
-    return [_score(target, finders[target.name](evaluation)) for target in TARGETS]
+    found = {name: find(evaluation) for name, find in _ONCE.items()}
+    found |= {name: find(evaluation, FIRST) for name, find in _BY_READING.items()}
+    return [_score(target, found[target.name]) for target in TARGETS]
 
 
 def score_readings(evaluation: Evaluation) -> dict[str, dict[str, Score]]:
@@ -221,7 +219,7 @@ def _tlb(page: str, evaluation: Evaluation) -> _Finding:
         spread = "".join(f" ({one})" for one in _over_seeds(rates, shown=percent).values())
         beside[name] = f"{percent_within(rates[0], rates)}{spread}"
     first = by_seed[0]
-    usual, rates = first[next(iter(TLB_READINGS))], first.values()
+    usual, rates = first[next(iter(TLB_READINGS))], list(first.values())
     return _Finding(
         values=[usual],
         shown=percent_within(usual, [usual]),
