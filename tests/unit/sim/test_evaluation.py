@@ -97,7 +97,7 @@ def test_every_mean_beside_a_target_and_in_the_fault_table_has_its_spread() -> N
     assert scores["T16a"].beside["over 2 seeds"].count(" to ") == 1
     text = scores_text(score_all(evaluated), evaluated, Format.TEXT, details=True)
     lines = text.splitlines()
-    [bound] = [line for line in lines if line.startswith("bound")]
+    [bound] = [line for line in lines if line.startswith("lower bound")]
     assert bound.count("x to ") == 2
     title = next(place for place, line in enumerate(lines) if "by fault latency" in line)
     labels = [line.split()[0] for line in lines[title + 2 :]]
