@@ -7,7 +7,6 @@ from statistics import fmean, geometric_mean
 from isthmus.sim.paper.studies import (
     BANDWIDTHS,
     FAULT_LATENCIES,
-    FAULT_UNITS,
     PROGRAMS,
     READINGS,
     TLB_PAGES,
@@ -72,21 +71,16 @@ class Evaluation:
         """Give the ratios of all programs that are finished."""
         return [self.ratio(program, series, bandwidth) for program in self.programs()]
 
-    def overlap_bounds(self, bandwidth: str) -> list[float]:
-        """
-        Give the least time ratio of each program if nothing that the programmer copies is left out,
-        but copies (X) hide behind computing (C) perfectly: max(C, X) of C + X.
-        """
-        computing = self.ratios("ideal", bandwidth)
-        return [max(share, 1 - share) for share in computing]
-
     def mean(self, series: str, bandwidth: str) -> float:
         """Give the arithmetic mean of the ratios."""
         return fmean(self.ratios(series, bandwidth))
 
     def overlap_bound(self, bandwidth: str) -> float:
-        """Give the arithmetic mean of the programs' bounds."""
-        return fmean(self.overlap_bounds(bandwidth))
+        """
+        Give the mean of the programs' least time ratios if nothing that the programmer copies is
+        left out, but copies (X) hide behind computing (C) perfectly: max(C, X) of C + X.
+        """
+        return fmean(max(share, 1 - share) for share in self.ratios("ideal", bandwidth))
 
     def mean_over(self, series: str, other: str, bandwidth: str) -> float:
         """Give the arithmetic mean of a policy's times over those of another."""
@@ -133,7 +127,7 @@ class Evaluation:
                 for program in self.programs()
             )
             for latency in FAULT_LATENCIES
-            for unit in FAULT_UNITS
+            for unit in UNITS
         }
 
     def best_units(self) -> dict[str, tuple[str, ...]]:
@@ -146,7 +140,7 @@ class Evaluation:
             latency: {_smallest(means, latency) for means in found} for latency in FAULT_LATENCIES
         }
         return {
-            latency: tuple(unit for unit in FAULT_UNITS if unit in units)
+            latency: tuple(unit for unit in UNITS if unit in units)
             for latency, units in best.items()
         }
 
@@ -158,8 +152,13 @@ class Evaluation:
                 numerator, denominator, page, in_entry
             )
             for in_entry in ("false", "true")
+            if self._ran_tlb(page, in_entry)
             for reading, (numerator, denominator) in TLB_READINGS.items()
         }
+
+    def _ran_tlb(self, page: str, in_entry: str) -> bool:
+        place = ("ranges", BANDWIDTHS[0], page, in_entry)
+        return all((self._seed, "tlb", one, *place) in self._rows for one in self.programs())
 
     def _share(self, numerator: str, denominator: str, page: str, in_entry: str) -> float:
         rates = []
@@ -177,7 +176,7 @@ class Evaluation:
 
 
 def _smallest(means: Mapping[tuple[str, str], float], latency: str) -> str:
-    return min(FAULT_UNITS, key=lambda unit: means[latency, unit])
+    return min(UNITS, key=lambda unit: means[latency, unit])
 
 
 def means(ratios: list[float]) -> tuple[float, float]:

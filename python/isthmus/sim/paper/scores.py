@@ -182,9 +182,9 @@ def _units(evaluation: Evaluation) -> _Finding:
         for unit in UNITS
     }
     return _Finding(
-        values=[by_seed[0][unit] for unit in UNITS[1:]],
-        axis=[parse_size(unit) for unit in UNITS[1:]],
-        shown=f"{shown[UNITS[1]]} to {shown[UNITS[-1]]}",
+        values=[by_seed[0][unit] for unit in UNITS],
+        axis=[parse_size(unit) for unit in UNITS],
+        shown=f"{shown[UNITS[0]]} to {shown[UNITS[-1]]}",
         beside={unit: with_spread([units[unit] for units in by_seed]) for unit in UNITS},
     )
 

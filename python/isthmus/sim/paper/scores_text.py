@@ -16,8 +16,8 @@ from isthmus.sim.paper.studies import (
     BANDWIDTHS,
     BASELINES,
     FAULT_LATENCIES,
-    FAULT_UNITS,
     READINGS,
+    UNITS,
 )
 from isthmus.sim.paper.targets import MATCHED_WITHIN, Verdict
 
@@ -193,7 +193,7 @@ def _inputs(evaluation: Evaluation) -> str:
         return "One input per program, so means have two digits; --seeds 5 measures the spread."
     return (
         f"{num_seeds} inputs per program: means of seed 0, rounded to half of their spread over "
-        "seeds. Each has its spread and the bound of its bandwidth beside it."
+        "seeds."
     )
 
 
@@ -237,12 +237,12 @@ def _missed(evaluation: Evaluation) -> Table:
     best = evaluation.best_units()
     rows = []
     for latency in FAULT_LATENCIES:
-        cells = [[means[latency, unit] for means in by_seed] for unit in FAULT_UNITS]
+        cells = [[means[latency, unit] for means in by_seed] for unit in UNITS]
         units = " or ".join(format_size(parse_size(unit)) for unit in best[latency])
         rows.append((latency, *(times_within(cell[0], cell) for cell in cells), units))
     return Table(
         title="not in the paper: mean time by fault latency (down) and unit size, at 16 GB/s",
-        heads=("fault", *(format_size(parse_size(unit)) for unit in FAULT_UNITS), "best"),
+        heads=("fault", *(format_size(parse_size(unit)) for unit in UNITS), "best"),
         rows=tuple(rows),
         num_text_columns=1,
     )

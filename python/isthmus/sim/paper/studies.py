@@ -27,9 +27,8 @@ BASELINES: Final = ("overlapped", "prefetch", "advise")
 """How a programmer does it now; not in the paper."""
 POLICIES: Final = ("ideal", "programmer", "whole-page", "single-range", "ranges")
 BANDWIDTHS: Final = ("16GB/s", "32GB/s", "96GB/s")
-FAULT_UNITS: Final = ("1KiB", "4KiB", "16KiB", "64KiB", "256KiB", "2MiB")
-UNITS: Final = ("128", *FAULT_UNITS)
-"""The unit sizes of Figure 5: from a line to a page."""
+UNITS: Final = ("1KiB", "4KiB", "16KiB", "64KiB", "256KiB", "2MiB")
+"""The unit sizes of Figure 5."""
 FAULT_LATENCIES: Final = ("0", "20us", "45us")
 """Hardware; a driver at its best, and as in UVMSmart."""
 TLB_PAGES: Final = ("4KiB", "2MiB")
@@ -66,22 +65,24 @@ READINGS: Final[Mapping[str, Reading]] = {
         "entries for each partition",
         settings={},
     ),
-    "B": Reading(
-        meaning="a core may have any number of stores in flight",
-        settings=_all({"cores.stores": "0"}),
+    "B": Reading(meaning="128 entries in all", settings=_all(_TOTAL)),
+    "C": Reading(meaning="nothing merges but units", settings={"single-range": _UNMERGED}),
+    "D": Reading(
+        meaning="B and C", settings={**_all(_TOTAL), "single-range": {**_TOTAL, **_UNMERGED}}
     ),
-    "C": Reading(meaning="128 entries in all", settings=_all(_TOTAL)),
-    "D": Reading(meaning="nothing merges but units", settings={"single-range": _UNMERGED}),
     "E": Reading(
-        meaning="C and D", settings={**_all(_TOTAL), "single-range": {**_TOTAL, **_UNMERGED}}
-    ),
-    "F": Reading(
         meaning="nothing merges", settings={"single-range": _UNMERGED, "ranges": _UNMERGED}
     ),
-    "G": Reading(meaning="everything merges", settings={"whole-page": {"policy.merge": "true"}}),
+    "F": Reading(meaning="everything merges", settings={"whole-page": {"policy.merge": "true"}}),
+    "G": Reading(
+        meaning="a core may have any number of stores in flight",
+        settings=_all({"cores.stores": "0"}),
+        in_details=True,
+    ),
     "H": Reading(
         meaning="a single range's gap reaches to what has arrived",
         settings={"single-range": {"policy.single_gap": "valid"}},
+        in_details=True,
     ),
     "I": Reading(
         meaning="a merged request takes an entry, too",
@@ -137,11 +138,16 @@ def evaluation(
 ) -> list[StudyRun]:
     """List all runs, those of seed 0 first; some have the same point."""
     studies = (_matrix, _readings, _units, _ranges, _tlb)
-    more = (partial(_readings, in_details=True), _baselines, _faults) if details else ()
+    more = (
+        partial(_readings, in_details=True),
+        partial(_tlb, range_in_tlb="true"),
+        _baselines,
+        _faults,
+    )
     return [
         run
         for seed in range(num_seeds)
-        for study in (*studies, *more)
+        for study in (*studies, *(more if details else ()))
         for run in study(programs, seed)
     ]
 
@@ -191,7 +197,7 @@ def _units(programs: Sequence[str], seed: int) -> Iterator[StudyRun]:
 
 
 def _faults(programs: Sequence[str], seed: int) -> Iterator[StudyRun]:
-    for latency, unit, program in product(FAULT_LATENCIES, FAULT_UNITS, programs):
+    for latency, unit, program in product(FAULT_LATENCIES, UNITS, programs):
         place = {"faults.latency": latency, "policy.unit": unit}
         yield _run("fault", program, _plain("ranges"), _BANDWIDTH, seed, place)
 
@@ -202,10 +208,10 @@ def _ranges(programs: Sequence[str], seed: int) -> Iterator[StudyRun]:
         yield _run("ranges", program, _plain("bitmap"), _BANDWIDTH, seed)
 
 
-def _tlb(programs: Sequence[str], seed: int) -> Iterator[StudyRun]:
+def _tlb(programs: Sequence[str], seed: int, *, range_in_tlb: str = "false") -> Iterator[StudyRun]:
     series = _Series("ranges", "ranges", {"tlb.shared_entries": _TLB_ENTRIES})
-    for page, in_entry, program in product(TLB_PAGES, ("false", "true"), programs):
-        place = {"policy.page": page, "gmmu.range_in_tlb": in_entry}
+    for page, program in product(TLB_PAGES, programs):
+        place = {"policy.page": page, "gmmu.range_in_tlb": range_in_tlb}
         yield _run("tlb", program, series, _BANDWIDTH, seed, place)
 
 

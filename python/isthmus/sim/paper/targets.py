@@ -91,12 +91,13 @@ _PARTIAL = (
     "and touch almost none of it: 0.7 + 0.3 / 4, 0.7 + 0.3 / 2.5"
 )
 _SINGLE = (
-    "our single range is slow if requests aren't merged (readings D to F), and far too slow if "
+    "our single range is slow if requests aren't merged (readings C to E), and far too slow if "
     "gaps reach to what has arrived (H)"
 )
 _TLB = (
     "256 entries of 2 MiB cover 512 MiB, and no program touches more than 104 MiB, so misses come "
-    "only from what makes entries invalid. The rates by every definition we know are beside it"
+    "only from what makes entries invalid: a change of the page's range, if they hold it. The "
+    "rates by every definition we know are beside it"
 )
 _RANGES = (
     "programs with scattered accesses leave more than 8 ranges on a page: a setting must say what "
