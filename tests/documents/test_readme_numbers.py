@@ -6,6 +6,8 @@ from typing import Any
 
 from documents.snippets import ROOT
 
+from isthmus.sim.catalogue import Format, catalogue_text
+
 _TABLE = "benchmarks/rhythms/h200/to_1gib.json"
 _PICTURE = "benchmarks/transfer/h200/side_by_side.json"
 _KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
@@ -82,3 +84,13 @@ def test_the_first_page_is_short_and_names_both_commands_at_once() -> None:
 
 def test_the_changelog_is_short() -> None:
     assert len((ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()) <= 60
+
+
+def test_the_first_page_and_the_changelog_count_what_the_simulator_lists() -> None:
+    listed = json.loads(catalogue_text(Format.JSON))
+    workloads, policies, machines = (len(listed[it]) for it in ("workloads", "policies", "machines"))
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert f"{workloads} workloads that compute real results, {policies} policies, " in readme
+    assert f"{('no', 'one', 'two', 'three', 'four', 'five', 'six')[machines]} machines" in readme
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert f"{workloads} workloads" in changes and f"{policies} policies" in changes

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 fleet = command_group("fleet", "Measure many machines, and find the bad ones and the cause.")
 fleet.command()(bench)
-fleet.command()(export)
 
 
 _ExpectOption = Annotated[
@@ -139,3 +138,6 @@ def _text(health: "Health", wanted: FleetFormat, *, every: bool) -> str:
     if wanted is FleetFormat.JUNIT:
         return fleet_junit(health)
     return fleet_json(health) if wanted is FleetFormat.JSON else fleet_prometheus(health)
+
+
+fleet.command()(export)

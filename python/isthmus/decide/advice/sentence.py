@@ -81,8 +81,8 @@ def _comparisons(question: Question, ways: Sequence[Way]) -> list[str]:
 def _first_time(ways: Sequence[Way]) -> str:
     best, plain = ways[0], next((w for w in ways if w.name == PLAIN[Buffer.NEW]), ways[0])
     took, other = (time_text(way.cost.seconds) for way in (best, plain))
-    than = f', against {other} with "{plain.name}"' if plain != best else ""
-    return f'That is steady; the first time, "{best.name}" is the fastest: {took}{than}.'
+    than = f'; "{plain.name}" takes {other}' if plain != best else ""
+    return f'These times are steady. The first time, "{best.name}" is the fastest: {took}{than}.'
 
 
 def _path_words(question: Question, way: Way) -> str:

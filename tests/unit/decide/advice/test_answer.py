@@ -353,7 +353,7 @@ def test_the_sentence_says_what_to_do_what_it_takes_and_what_it_gains() -> None:
     assert "1.35 ms for 64 MiB to the device, once." in sentence
     copies = "9.34 times as long (its copies alone 6.23 times)."
     assert f'"malloc, cudaMemcpy" takes 12.6 ms, {copies}' in sentence
-    assert 'the first time, "malloc, isthmus.copy" is the fastest' in sentence
+    assert 'The first time, "malloc, isthmus.copy" is the fastest' in sentence
 
 
 def test_ways_within_the_spread_are_called_as_fast() -> None:
