@@ -91,7 +91,9 @@ def copy(
             help=f"What each use copies: {_DIRECTIONS}  [default: to-device]",
         ),
     ] = None,
-    uses: Annotated[int, typer.Option(metavar="N", help="Number of copies of the buffer.")] = 1,
+    uses: Annotated[
+        int, typer.Option(metavar="N", help="How often it is copied before it is freed.")
+    ] = 1,
     buffer: Annotated[
         str | None,
         typer.Option(
@@ -113,7 +115,7 @@ def copy(
     output_format: _FormatOption = PlainFormat.TEXT,
 ) -> None:
     """
-    Rank the ways to give a buffer to a GPU.
+    Rank the ways to bring a buffer to a GPU.
 
     Times come from a profile: this machine's, measured once in at most 10 s, or that of --machine.
     A new buffer has two answers: steady (allocated and freed repeatedly) and first time (every page

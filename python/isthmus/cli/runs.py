@@ -141,8 +141,8 @@ def prune(
     """
     Remove stored runs, except those to keep.
 
-    With both options, only old runs go that aren't among the latest. A run that is being measured
-    is never removed.
+    With both options, a run is removed if it is old and not among the latest. A run that is being
+    measured is never removed.
     """
     from isthmus.measure.run.stored import expendable, stored_runs
 

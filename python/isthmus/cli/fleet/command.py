@@ -84,7 +84,7 @@ def check(
     thresholds to maintain. Some faults need no class: a link below its maximum under load, repeated
     replays, large copies below 0.7 of the rate expected of this GPU, wrong bytes. A dead node has
     no run; a wrong one has errors that others don't have. A loss in a single run that nothing
-    explains is doubtful (worth a look): `isthmus bench --repeat 3` tells it from flicker. Speed is
+    explains is doubtful (worth a look): `isthmus bench --repeat 3` shows whether it lasts. Speed is
     judged in classes of four or more. Pairs of a node's GPUs, and the share of each while all of
     them copy (suite multi), are judged likewise.
 

@@ -35,9 +35,9 @@ def export(
     Export the health of each GPU's PCIe link to Prometheus.
 
     Every 50 s, generation and width are read right after copies of 1 MiB: idle links train down. A
-    slow or narrow link is seen within 60 s, for at most 0.1 % of its time. A process for each GPU
-    has a context for a moment; between rounds nothing is on the GPU. SIGTERM ends it. Needs
-    isthmus[monitor].
+    slow or narrow link is seen within 60 s, for at most 0.1 % of its time. Each time, a process has
+    a CUDA context on the GPU for a moment; otherwise nothing is on it. SIGTERM ends the exporter.
+    Needs isthmus[monitor].
 
     Exit codes: 0 ended, 1 error, 2 usage, or the port is in use, 4 no device.
     """

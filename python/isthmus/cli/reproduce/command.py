@@ -58,8 +58,8 @@ def reproduce(
             "--from",
             metavar="RUN",
             autocompletion=complete_runs,
-            help="Measure nothing: lay out a run of `isthmus bench` or of this command, such as "
-            "one of another machine. A file, the id of a stored run, or last.",
+            help="Measure nothing: compare a run of `isthmus bench` or of this command, such "
+            "as one of another machine. A file, the id of a stored run, or last.",
         ),
     ] = None,
     quick: Annotated[
@@ -69,8 +69,8 @@ def reproduce(
         str | None,
         typer.Option(
             metavar="SIZES",
-            help="Sizes to measure, such as 160MiB,320MiB or 4..1GiB; or all of theirs: all, "
-            "up to 8 minutes.  [default: some of theirs]",
+            help="Sizes to measure, such as 160MiB,320MiB or 4..1GiB; or all, "
+            "for all of theirs: up to 8 minutes.  [default: some of theirs]",
         ),
     ] = None,
     device: DeviceOption = None,
