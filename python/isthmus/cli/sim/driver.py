@@ -106,10 +106,10 @@ def validate(
     """
     Put predicted times beside measured ones.
 
-    Each time that `isthmus bench --managed` measured, and that the simulator predicts: page faults,
-    reads on demand, in order and at random, reads and writes in place, prefetches, and what the CPU
-    takes back. And the programs of `isthmus bench paging`, by each way; simulating them takes some
-    minutes.
+    The times are those of `isthmus bench --managed` that the simulator predicts (page faults; reads
+    on demand, in order and at random; reads and writes in place; prefetches; what the CPU takes
+    back), and those of the programs of `isthmus bench paging`, in each way. Simulating the programs
+    takes some minutes.
 
     Exit codes: 0 ok, 2 usage.
     """

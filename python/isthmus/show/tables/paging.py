@@ -47,12 +47,12 @@ _MILLI = 1e3
 _ABOUT_PROGRAMS = (
     "programs: from the first copy or launch until the last kernel has ended; results aren't "
     "copied back, as in the paper. ideal: all data is on the GPU. copies: the program's own, "
-    "without kernels. page, one range, ranges, units, tree, adaptive: a paged array with that "
-    "policy. through: it holds nothing. promised: units, and what kernels alone fill isn't "
-    "fetched, as will_overwrite() says so first. prefetched: the same, and what the program would "
-    "copy is prefetched beside its kernels. first: the same, before its first kernel. hinted: "
-    "managed memory that is prefetched where the program copies. batches: the same by "
-    "cuMemPrefetchBatchAsync, and what kernels alone fill is discarded first"
+    "without kernels. units: a paged array (page, one range, ranges, tree, adaptive: its policies "
+    "in older runs). through: one that keeps nothing. promised: as units, but what only kernels "
+    "fill isn't fetched (will_overwrite()). prefetched: the same, and what the program would copy "
+    "is prefetched beside its kernels. first: the same, before its first kernel. hinted: managed "
+    "memory that is prefetched where the program copies. batches: the same with "
+    "cuMemPrefetchBatchAsync, and what only kernels fill is discarded first"
 )
 _ABOUT_BOUND = (
     "bound: max(C, X) / (C + X), C the time of ideal, X that of copies: what copies that hide "
