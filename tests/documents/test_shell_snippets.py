@@ -115,3 +115,16 @@ def test_a_command_that_there_is_not_is_noticed(line: str) -> None:
     (words,) = commands_of(Snippet("page.md", 1, "sh", f"{line}    # a comment\n"))
     with pytest.raises(Exception):  # noqa: B017, PT011 - by typer or by assert
         require_command(words)
+
+
+def test_the_commands_within_sentences_exist() -> None:
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob(".github/**/*.md")]
+    for page in pages:
+        for said in re.findall(r"`isthmus ([a-z][^`]*)`", page.read_text("utf-8")):
+            words, command = said.split(), typer.main.get_command(app)
+            while words and (inner := getattr(command, "commands", {}).get(words[0])):
+                command, words = inner, words[1:]
+            assert command.name != "isthmus", f"{page}: isthmus {said}"
+            options = {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
+            options |= {"-h", "--help"}
+            assert options >= {it for it in words if it.startswith("-")}, f"{page}: isthmus {said}"
