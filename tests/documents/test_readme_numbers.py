@@ -5,7 +5,6 @@ import re
 from typing import Any
 
 from documents.snippets import ROOT
-from isthmus.sim.catalogue import Format, catalogue_text
 
 _TABLE = "benchmarks/rhythms/h200/to_1gib.json"
 _PICTURE = "benchmarks/transfer/h200/side_by_side.json"
@@ -83,15 +82,3 @@ def test_the_first_page_is_short_and_names_both_commands_at_once() -> None:
 
 def test_the_changelog_is_short() -> None:
     assert len((ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()) <= 60
-
-
-def test_the_first_page_and_the_changelog_count_what_the_simulator_lists() -> None:
-    listed = json.loads(catalogue_text(Format.JSON))
-    num_workloads, num_policies = len(listed["workloads"]), len(listed["policies"])
-    num_machines = ("five", "six", "seven")[len(listed["machines"]) - 5]
-    readme = (ROOT / "README.md").read_text("utf-8")
-    words = f"{num_workloads} workloads that compute real results, {num_policies} policies, "
-    assert f"{words}{num_machines} machines" in readme
-    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
-    assert f"{num_workloads} workloads" in changes
-    assert f"{num_policies} policies" in changes

@@ -35,20 +35,23 @@ _BUFFERS = {
     Buffer.PAGEABLE: "the buffer exists, pageable",
     Buffer.PINNED: "the buffer exists, pinned",
 }
+_OF_TABLES = (
+    LIVES_NOTE,
+    "In parentheses: the range where either may be faster (spreads overlap).",
+)
 
 
 def advice_as_text(advice: Advice, machine: str, *, width: int = PAGE_WIDTH) -> str:
     """Write an answer."""
     question = advice.question
     head = [*profile_head(advice.profile, machine), f"question  {_question(question)}"]
-    refused = [f"not possible: {name}: {why}" for name, why in advice.refused]
     blocks = [
         wrapped_lines(head, width, indent=_INDENT),
         wrapped(advice.sentence, width),
         table_lines(_ways_table(advice), width),
         table_lines(_pays_table(advice), width) if advice.pays else [],
         wrapped_lines(
-            [*_fastest_lines(advice), *_marks(advice.ways), *refused, *_lives(advice)],
+            [*_fastest_lines(advice), *_marks(advice.ways), *_refused(advice), *_lives(advice)],
             width,
             indent="  ",
         ),
@@ -79,11 +82,11 @@ def classic_as_text(both: Advice, reduced: Advice, machine: str, *, width: int =
             ),
             num_text_columns=3,
         )
-        for life in Life
+        for life in (Life if pairs else ())
     ]
     notes = [
-        LIVES_NOTE,
-        "In parentheses: the range where either may be faster (spreads overlap).",
+        *_refused(both),
+        *(_OF_TABLES if pairs else ("`isthmus profile` on an idle machine measures more",)),
         _BOYER,
         "`isthmus advise SIZE` answers for one size.",
     ]
@@ -108,7 +111,6 @@ def range_as_text(first: Advice, last: Advice, machine: str, *, width: int = PAG
     ]
     named = {one.question.size_bytes: one for one in (first, last)}
     answers = [f"{format_size(size)}: {one.sentence}" for size, one in named.items()]
-    refused = [f"not possible: {name}: {why}" for name, why in last.refused]
     return blocks_text(
         [
             wrapped_lines(head, width, indent=_INDENT),
@@ -116,7 +118,9 @@ def range_as_text(first: Advice, last: Advice, machine: str, *, width: int = PAG
             table_lines(_pays_table(last), width) if last.pays else [],
             *(wrapped(answer, width) for answer in answers),
             wrapped_lines(
-                [*_marks([*first.ways, *last.ways]), *refused, *_lives(last)], width, indent="  "
+                [*_marks([*first.ways, *last.ways]), *_refused(last), *_lives(last)],
+                width,
+                indent="  ",
             ),
         ]
     )
@@ -217,6 +221,10 @@ def _fastest_lines(advice: Advice) -> list[str]:
         f'"{break_even.after}" from {approximate_size(break_even.at)}' for break_even in break_evens
     ]
     return [f"fastest: {', '.join(parts)}"]
+
+
+def _refused(advice: Advice) -> list[str]:
+    return [f"not possible: {name}: {why}" for name, why in advice.refused]
 
 
 def _lives(advice: Advice) -> list[str]:
