@@ -19,7 +19,7 @@ using isthmus::pages::OwnPolicy;
 
 namespace {
 
-constexpr std::size_t kMostRows = 4096;
+constexpr std::size_t kMaxRows = 4096;
 
 // ACCESS and ARRIVAL of python/isthmus/sim/own_class.py.
 struct ArrivalRow {
@@ -50,7 +50,7 @@ struct PythonRun {
     accesses.push_back({{access.page, {access.offset_bytes, access.length_bytes}},
                         access.is_write != 0,
                         access.is_hit != 0});
-    if (access.is_hit != 0 && accesses.size() < kMostRows) return 0;
+    if (access.is_hit != 0 && accesses.size() < kMaxRows) return 0;
     const GilHeld held;
     return into_python([&] {
       const nb::bytes asked(access.asked, access.asked == nullptr ? 0 : asked_bytes);
