@@ -50,7 +50,7 @@ isthmus.load_pt("model.pt", stream="0")  {_MARK}
 isthmus.copy_async(array, array).event.wait("0")  {_MARK}
 """
 # What a program of another library needs its types for, which isn't installed here.
-_FOREIGN = ("torch", "cupy", "jax", "numba")
+_FOREIGN = ("torch", "cupy", "jax", "numba", "pyarrow")
 
 
 @pytest.fixture(scope="module")
