@@ -137,8 +137,8 @@ QUESTIONS: Final = (
         question="are requests for the same page or unit merged?",
         setting="policy.merge",
         choices=("true", "false"),
-        reason="we assume that partial migration merges and the whole-page baseline doesn't: "
-        "neither paper says. Both are scored everywhere",
+        reason="we assume that partial migration merges and the whole-page baseline doesn't: the "
+        "paper doesn't say. Both are scored everywhere",
     ),
     Question(
         number=2,
