@@ -87,7 +87,7 @@ def _one_by_one(found: Found) -> Table:
     rows = [("as fixed before", "", *_scores(by_place, usual, {}))]
     rows += [(name, answer, *_scores(by_place, usual, {name: answer})) for name, answer in every]
     return Table(
-        title="the same under one other answer (=: matched, ~: direction only, o: no effect), "
+        title="the same under one other answer (=: matched, ~: direction, o: no effect), "
         "and the lower bound (perfect overlap)",
         heads=("question", "answer", *_SCORED, "bound at both"),
         rows=tuple(rows),
