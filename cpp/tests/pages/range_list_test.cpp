@@ -78,9 +78,19 @@ TEST(RangeList, FillsTheSmallestGapWhenThereAreTooMany) {
   ranges.add(0, 128);
   ranges.add(1024, 1152);
   const Growth growth = ranges.add(1280, 1408);
-  EXPECT_EQ(growth.grown, span_between(1280, 1408));
-  EXPECT_EQ(growth.filled, span_between(1152, 1280));
+  // It adjoins what has grown, and migrates with it.
+  EXPECT_EQ(growth.grown, span_between(1152, 1408));
+  EXPECT_EQ(growth.filled.length_bytes, 0U);
   EXPECT_EQ(ranges.all(), (std::vector<Span>{{0, 128}, {1024, 384}}));
+}
+
+TEST(RangeList, FillsAGapElsewhereByItself) {
+  Ranges ranges(2);
+  ranges.add(0, 128);
+  ranges.add(256, 384);
+  const Growth growth = ranges.add(4096, 4224);
+  EXPECT_EQ(growth.grown, span_between(4096, 4224));
+  EXPECT_EQ(growth.filled, span_between(128, 256));
 }
 
 TEST(RangeList, FillsTheFirstOfEqualGaps) {

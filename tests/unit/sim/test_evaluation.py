@@ -244,11 +244,10 @@ def test_each_reading_is_scored_by_itself_on_every_target() -> None:
     # E has the runs of C, as it reads the same of a single range.
     assert {name for name, one in verdicts.items() if one is Verdict.DIRECTION} == {"C", "E"}
     text = scores_text(score_all(Evaluation(runs, found)), Evaluation(runs, found), Format.TEXT)
-    [scores] = [
-        line.split() for line in text.splitlines() if line.startswith("T4 ") and "=" in line
-    ]
+    lines = text.splitlines()
+    [cells] = [line.split() for line in lines if line.startswith("T4 ") and "=" in line]
     first, slow = ["=", "1.30x"], ["~", "2.60x"]
-    assert scores[1:] == first * 2 + slow + first + slow + first
+    assert cells[1:] == first * 2 + slow + first + slow + first
 
 
 def test_the_json_has_every_target_and_says_that_it_is_modelled(made_up: Evaluation) -> None:

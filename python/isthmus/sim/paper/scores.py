@@ -53,9 +53,12 @@ class _Finding:
 
 def score_all(evaluation: Evaluation) -> list[Score]:
     """Judge every target under the first reading, in the paper's order."""
-    found = {name: find(evaluation) for name, find in _ONCE.items()}
-    found |= {name: find(evaluation, FIRST) for name, find in _BY_READING.items()}
-    return [_score(target, found[target.name]) for target in TARGETS]
+    return [_score(target, _found(target.name, evaluation)) for target in TARGETS]
+
+
+def _found(name: str, evaluation: Evaluation) -> _Finding:
+    by_reading = _BY_READING.get(name)
+    return by_reading(evaluation, FIRST) if by_reading else _ONCE[name](evaluation)
 
 
 def score_readings(evaluation: Evaluation) -> dict[str, dict[str, Score]]:
@@ -219,12 +222,12 @@ def _tlb(page: str, evaluation: Evaluation) -> _Finding:
         spread = "".join(f" ({one})" for one in _over_seeds(rates, shown=percent).values())
         beside[name] = f"{percent_within(rates[0], rates)}{spread}"
     first = by_seed[0]
-    usual, rates = first[next(iter(TLB_READINGS))], list(first.values())
+    usual, others = first[next(iter(TLB_READINGS))], first.values()
     return _Finding(
         values=[usual],
         shown=percent_within(usual, [usual]),
         beside=beside,
-        note=f"{percent(min(rates))} to {percent(max(rates))} by other definitions of a miss",
+        note=f"{percent(min(others))} to {percent(max(others))} by other definitions of a miss",
     )
 
 
