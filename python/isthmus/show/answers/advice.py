@@ -280,7 +280,8 @@ def _joined(ranges: Sequence[Range]) -> list[Range]:
 
 
 def _break_even_text(break_even: BreakEven, text: Callable[[int], str]) -> str:
-    return f"{text(break_even.at)}{_between(break_even, text)}"
+    at, between = text(break_even.at), _between(break_even, text)
+    return at + {f" (up to {at})": " or less", f" (from {at})": " or more"}.get(between, between)
 
 
 def _between(break_even: BreakEven, text: Callable[[int], str]) -> str:
