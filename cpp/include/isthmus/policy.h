@@ -36,9 +36,9 @@
 
 /* The run's sizes (powers of two) and settings: `--set policy.NAME=VALUE`, each yours to use. */
 typedef struct isthmus_policy_setup {
-  uint64_t memory_bytes; /* the GPU's, for pages */
+  uint64_t memory_bytes;                       /* the GPU's, for pages */
   uint32_t page_bytes, unit_bytes, line_bytes; /* unit: the least that moves; line: an access */
-  uint32_t bit_bytes;  /* of a bit in isthmus_access: a unit; with policy.write=validate a line */
+  uint32_t bit_bytes; /* of a bit in isthmus_access: a unit; with policy.write=validate a line */
   uint32_t gap_bytes, max_ranges, tree_threshold_percent, grow_bytes, prefetch_bytes;
   uint32_t counter_threshold, counter_bytes, max_unit_bytes;
 } isthmus_policy_setup;

@@ -21,8 +21,7 @@ namespace {
 
 constexpr std::uint64_t kEventsBetweenPolls = 1U << 12U;  // a fraction of a millisecond
 
-// The shortest time from a load's event at its partition to its arrival at the core. Remote data
-// passes no port and no L2.
+// Least time from a load's event at its partition to its core. Remote data passes no port or L2.
 Picoseconds lookahead_ps(const ModelledMachine& machine, const pages::MigrationPolicy& policy,
                          const Options& options) {
   using pages::PolicyKind;
@@ -361,11 +360,10 @@ private:
 void check_options(const Options& options) {
   if (options.mode != Mode::overlapped) return;
   if (options.chunk_bytes == 0) throw UsageError("options.chunk_bytes is 0: it must be 1 or more");
-  if (options.programmer_data != ProgrammerData::uploads) {
+  if (options.programmer_data != ProgrammerData::uploads)
     throw UsageError(
         "overlapped copies are the program's own: options.programmer_data must be "
         "uploads");
-  }
 }
 
 /// Belady's eviction: a first run, in which the page that was accessed longest ago leaves, records
@@ -374,9 +372,7 @@ Result with_foresight(const ModelledMachine& machine, const pages::MigrationPoli
                       Options options, trace::Source& source, Observer* observer) {
   struct OnlyPolls : Observer {
     Observer* to = nullptr;
-    void poll(Picoseconds now_ps) override {
-      if (to != nullptr) to->poll(now_ps);
-    }
+    void poll(Picoseconds now_ps) override { return to ? to->poll(now_ps) : void(); }
   } polls;
   polls.to = observer;
   pages::UseOrder order;
