@@ -41,7 +41,7 @@ _EXPERIMENTS = (
     Experiment(
         "pinned-vs-pageable",
         [str(mib) for mib in _SIZES_MIB],
-        ["--sizes", ",".join(f"{mib}MiB" for mib in _SIZES_MIB)],
+        ["--sizes", ",".join(f"{mib}MiB" for mib in _SIZES_MIB), "--quick"],
     ),
 )
 
