@@ -74,7 +74,8 @@ def _read(text: str) -> Axis:
 
 
 def _is_range(item: str) -> bool:
-    return ".." in item and "/" not in item  # else a path: ../mine.so
+    is_path = "../" in item or item.startswith(("/", "./"))
+    return ".." in item and not is_path
 
 
 def _range(name: str, item: str) -> list[str]:
