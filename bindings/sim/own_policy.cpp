@@ -98,7 +98,8 @@ void* create(void* context, const isthmus_policy_setup* setup) {
   const std::uint32_t num_units = setup->page_bytes / setup->bit_bytes;
   const GilHeld held;
   return into_python([&] {
-    return new PythonRun{table->make_hooks(num_units), (num_units + 63) / 64 * 8, {}, {}};
+    const std::size_t mask_bytes = std::size_t{(num_units + 63) / 64} * 8;
+    return new PythonRun{table->make_hooks(num_units), mask_bytes, {}, {}};
   });
 }
 

@@ -62,6 +62,7 @@ OwnPolicy load_own_policy(const std::string& file) {
   // Without a slash the system's folders would be searched.
   const std::string path = std::filesystem::absolute(file).string();
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): per thread in glibc
   if (library == nullptr) refuse_file(file, ::dlerror());
   std::shared_ptr<const void> kept(library, [](void* held) { ::dlclose(held); });
   return {table_of(file, library), file, std::move(kept)};
