@@ -162,11 +162,10 @@ public:
 
   /// True if the blocks are the same.
   bool operator==(const Digest& other) const { return hashes_ == other.hashes_; }
-  /// Of all that is known of the program, too.
+  /// Of all that is known of the program, too, but its description.
   std::uint64_t with(const trace::Program& program) const {
     Fnv hash;
     hash.add(program.name);
-    hash.add(program.description);
     hash.add(std::uint64_t{program.synthetic});
     add_launches(hash, program);
     hash.add(program.thread_instructions);
