@@ -21,12 +21,25 @@ constexpr const char* kSymbol = "isthmus_policy";
   throw UsageError(file + " is no policy: " + why);
 }
 
+/// Calls a function of a user's. `whose` begins the message of what it throws.
+template <class Whose, class Call>
+auto calling(const Whose& whose, const char* function, const Call& call) {
+  try {
+    return call();
+  } catch (const std::exception& error) {
+    throw UsageError(whose() + function + " threw: " + error.what());
+  } catch (...) {
+    throw UsageError(whose() + function + " threw something that is no std::exception");
+  }
+}
+
 const isthmus_policy_table* table_of(const std::string& file, void* library) {
   void* const symbol = ::dlsym(library, kSymbol);
   if (symbol == nullptr)
     refuse_file(file, std::string("it has no function ") + kSymbol + " (isthmus/policy.h; in C++ " +
                           "ISTHMUS_POLICY before it, so that its name stays)");
-  const auto* const table = reinterpret_cast<decltype(&isthmus_policy)>(symbol)();
+  const auto* const table = calling([&] { return file + " is no policy: "; }, kSymbol,
+                                    reinterpret_cast<decltype(&isthmus_policy)>(symbol));
   if (table == nullptr) refuse_file(file, std::string(kSymbol) + " returns null");
   if (table->version != ISTHMUS_POLICY_VERSION)
     refuse_file(file, "it was built for version " + std::to_string(table->version) +
@@ -72,13 +85,7 @@ OwnPolicy load_own_policy(const std::string& file) {
 template <class Call>
 auto OwnRun::call(const char* function, Call call) const {
   if (own_.throws_through) return call();
-  try {
-    return call();
-  } catch (const std::exception& error) {
-    refuse(std::string(function) + " threw: " + error.what());
-  } catch (...) {
-    refuse(std::string(function) + " threw something that is no std::exception");
-  }
+  return calling([&] { return "policy " + own_.name + ": "; }, function, call);
 }
 
 OwnRun::OwnRun(OwnPolicy own, const MigrationPolicy& policy, std::uint64_t memory_bytes)

@@ -9,6 +9,7 @@ from typer.exceptions import TyperException
 from isthmus.cli import INTERRUPTED
 from isthmus.cli.stderr import say_lines
 from isthmus.errors import Error, NoDevice, Unavailable, UsageError
+from isthmus.ground.spelling import text_of
 
 
 class ExitCode(IntEnum):
@@ -70,7 +71,7 @@ def _causes(error: BaseException) -> list[str]:
     lines, told = [], _message(error)
     cause = error.__cause__
     while cause is not None:
-        text = cause.reason if isinstance(cause, Unavailable) else str(cause)
+        text = cause.reason if isinstance(cause, Unavailable) else text_of(cause)
         if isinstance(cause, OSError) and cause.strerror:
             text = cause.strerror
         if text not in told:

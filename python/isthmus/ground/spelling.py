@@ -70,6 +70,14 @@ def writable(text: str, encoding: str = "utf-8") -> str:
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
+def text_of(error: BaseException) -> str:
+    """Give an exception's text; nothing if its own code fails to."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - it is any code
+        return ""
+
+
 def one_line(text: str) -> str:
     """Escape what would end a line, move a terminal's cursor, or can't be written as UTF-8."""
     if text.isprintable():

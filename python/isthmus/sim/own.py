@@ -7,6 +7,8 @@ holds a name, which says the contents, and is refused unless this process has lo
 
 import hashlib
 import inspect
+import os
+import struct
 import sys
 import threading
 import uuid
@@ -18,7 +20,7 @@ from typing import TYPE_CHECKING
 from isthmus.errors import UsageError
 from isthmus.files.regular import open_regular
 from isthmus.ground.extras import packages_for
-from isthmus.ground.spelling import did_you_mean, one_line, shortened, writable
+from isthmus.ground.spelling import MOST_SAID, did_you_mean, shortened, text_of, writable
 from isthmus.sim.policy import Kind, Policy, default_policy
 
 if TYPE_CHECKING:
@@ -32,16 +34,19 @@ if TYPE_CHECKING:
 _DIGITS = 12
 _OF_PYTHON = ".py:"
 _HINT = "docs/own-policies.md says how to write one"
-_lock = threading.Lock()
-_files: "dict[Path, tuple[str, Loaded]]" = {}
-"""Files that were loaded: their digests, and a module's names or a library."""
+_ELF_HEADER = struct.Struct("<4sB35xQ10xHH")
+"""The mark, 2 for 64 bits, and where the sections' table begins; its entries' size and number."""
+_lock = threading.RLock()
+"""A file in Python may load others while it is loaded."""
+_files: "dict[Path, tuple[str, Loaded | None]]" = {}
+"""Files that were loaded: their digests, and a module's names or a library; none while it loads."""
 _policies: "dict[str, type | _native.OwnPolicy]" = {}
 """By name with digest."""
 
 
 def is_own(text: str) -> bool:
     """Whether a text names a policy of the user's: ./mine.so, or mine.py:Mine."""
-    return "/" in text or text.endswith(".so") or _OF_PYTHON in text
+    return "/" in text or text.endswith((".so", ".py")) or _OF_PYTHON in text
 
 
 def policy_of(chosen: str | type | Policy) -> Policy:
@@ -49,7 +54,7 @@ def policy_of(chosen: str | type | Policy) -> Policy:
     if isinstance(chosen, Policy):
         return chosen
     if isinstance(chosen, type):
-        return _own(chosen.__qualname__, _digest_of_class(chosen), chosen)
+        return _of_class(chosen)
     if not is_own(chosen):
         return default_policy(chosen)
     if chosen.endswith(".py"):
@@ -62,7 +67,7 @@ def policy_of(chosen: str | type | Policy) -> Policy:
         found = loaded.get(name)
         if not isinstance(found, type):
             classes = [key for key, value in loaded.items() if isinstance(value, type)]
-            hint = did_you_mean(name, classes)
+            hint = did_you_mean(name, classes) or _HINT
             raise UsageError(f"{path} has no class '{shortened(name)}'", hint=hint)
         return _own(f"{path.name}:{name}", digest, found)
     return _own(path.name, digest, loaded)
@@ -88,11 +93,35 @@ def native_own(setup: "Setup") -> "_native.OwnPolicy | None":
     return native_class(found, setup)
 
 
+def raised(error: BaseException) -> str:
+    """Describe what a user's code has raised."""
+    text = f"{type(error).__name__}: {text_of(error)}".removesuffix(": ")
+    return shortened(text, most=MOST_SAID)
+
+
+def said(answer: object) -> str:
+    """Write what a user's code has answered, whose own code may raise."""
+    try:
+        return shortened(repr(answer))
+    except Exception:  # noqa: BLE001 - it is any code
+        return f"a {type(answer).__name__}"
+
+
+@cache
+def _of_class(chosen: type) -> Policy:
+    """Give a class's policy. Classes that a function makes share their name and their source."""
+    digest = _digest_of_class(chosen)
+    policy = _own(chosen.__qualname__, digest, chosen)
+    if _policies[policy.own] is chosen:
+        return policy
+    return _own(chosen.__qualname__, _digest_of_nothing(), chosen)
+
+
 def _own(name: str, digest: str, policy: "type | _native.OwnPolicy") -> Policy:
     if isinstance(policy, type) and not hasattr(policy, "on_access"):
         raise UsageError(f"{policy.__qualname__} is no policy: it has no on_access", hint=_HINT)
     label = f"{writable(name)}@{digest}"
-    _policies[label] = policy
+    _policies.setdefault(label, policy)
     return Policy(kind=Kind.OWN, own=label)
 
 
@@ -101,18 +130,41 @@ def _load(path: Path, load: "Callable[[Path], Loaded]") -> "tuple[str, Loaded]":
     try:
         with open_regular(path) as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()[:_DIGITS]
+            file.seek(0)
+            is_whole = _holds_its_sections(file.read(_ELF_HEADER.size), os.fstat(file.fileno()))
     except OSError as cause:
         what = f"{shortened(str(path), most=80)}: {cause.strerror or cause}"
         raise UsageError(f"can't read the policy {what}", hint=_HINT) from cause
+    if not is_whole:
+        raise UsageError(f"{path} is truncated", hint="build it again")
     place = path.resolve()
     if place not in _files:
-        _files[place] = digest, load(path)
-    if _files[place][0] != digest:
+        _files[place] = digest, None
+        try:
+            _files[place] = digest, load(path)
+        except BaseException:
+            del _files[place]
+            raise
+    known, loaded = _files[place]
+    if known != digest:
         raise UsageError(
             f"{path} has changed since this process has loaded it",
             hint="start a new process, or give the new one another name",
         )
-    return _files[place]
+    if loaded is None:
+        raise UsageError(
+            f"{path} uses its own policy while it is loaded: "
+            "put what does so under `if __name__ == '__main__':`"
+        )
+    return digest, loaded
+
+
+def _holds_its_sections(header: bytes, status: os.stat_result) -> bool:
+    """Whether a library isn't cut off, which would end the process that loads it."""
+    if len(header) < _ELF_HEADER.size:
+        return True
+    mark, bits, begin, size, count = _ELF_HEADER.unpack(header)
+    return (mark, bits) != (b"\x7fELF", 2) or begin + size * count <= status.st_size
 
 
 def _library(path: Path) -> "_native.OwnPolicy":
@@ -128,19 +180,23 @@ def _names_in(path: Path) -> dict[str, object]:
     module.__file__ = str(path)
     try:
         exec(compile(path.read_bytes(), path, "exec"), vars(module))  # noqa: S102 - what -p asks for
-    except Exception as cause:
+    except BaseException as cause:
         del sys.modules[name]
-        what = one_line(f"{type(cause).__name__}: {cause}")
-        raise UsageError(f"{path} can't be loaded: {what}", hint=_HINT) from cause
+        if isinstance(cause, KeyboardInterrupt):
+            raise
+        raise UsageError(f"{path} can't be loaded: {raised(cause)}", hint=_HINT) from cause
     return vars(module)
 
 
-@cache
 def _digest_of_class(chosen: type) -> str:
     """Digest the file of a class; a class without a source is like no other."""
     try:
         file = Path(inspect.getsourcefile(chosen) or "")
         source = file.read_bytes() if file.is_file() else inspect.getsource(chosen).encode()
     except (OSError, TypeError):
-        source = uuid.uuid4().bytes
+        return _digest_of_nothing()
     return hashlib.sha256(source).hexdigest()[:_DIGITS]
+
+
+def _digest_of_nothing() -> str:
+    return uuid.uuid4().hex[:_DIGITS]

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable
 from itertools import islice
+from operator import index
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
 from isthmus.errors import UsageError
-from isthmus.ground.spelling import one_line, shortened
+from isthmus.sim.own import raised, said
 
 if TYPE_CHECKING:
     from isthmus import _native
@@ -25,6 +26,12 @@ _OFFSETS_END = 1 << 32
 def native_class(chosen: type, setup: "Setup") -> "_native.OwnPolicy":
     """Give the simulator's form of a class; each run makes an object of it."""
     from isthmus import _native
+
+    for name in ("hits", "remote"):
+        if not isinstance(given := getattr(chosen, name, False), bool):
+            raise UsageError(
+                f"policy {setup.policy.own}: {name} is {said(given)}: True or False is needed"
+            )
 
     def make_hooks(num_units: int) -> Hooks:
         return Hooks(chosen, setup, num_units)
@@ -54,7 +61,7 @@ class Hooks:
         numbers = np.frombuffer(pages, np.uint64)
         named = self._call("victims", self._policy.victims, numbers, needed)
         try:
-            some = [int(page) for page in islice(() if named is None else named, len(numbers) + 1)]
+            some = [index(one) for one in islice(() if named is None else named, len(numbers) + 1)]
             return [int(page) for page in np.array(some, np.uint64)]  # none is negative
         except Exception as cause:
             raise self._wrong("victims", named, "page numbers") from cause
@@ -66,7 +73,7 @@ class Hooks:
     def _pairs(self, spans: Iterable[Any]) -> list[tuple[int, int]]:
         """Read an answer, which may be a generator without an end."""
         try:
-            found = [(int(offset), int(length)) for offset, length in islice(spans, self._most)]
+            found = [(index(offset), index(length)) for offset, length in islice(spans, self._most)]
         except Exception as cause:
             raise self._wrong("on_access", spans, "pairs (offset, bytes)") from cause
         for pair in found:
@@ -77,10 +84,11 @@ class Hooks:
     def _call(self, function: str, call: Callable[..., _Made], *given: object) -> _Made:
         try:
             return call(*given)
-        except Exception as cause:
-            what = one_line(f"{type(cause).__name__}: {cause}")
-            raise UsageError(f"policy {self._name}: {function} raised {what}") from cause
+        except KeyboardInterrupt:
+            raise
+        except BaseException as cause:
+            raise UsageError(f"policy {self._name}: {function} raised {raised(cause)}") from cause
 
     def _wrong(self, function: str, answer: object, needed: str) -> UsageError:
-        given = shortened(one_line(repr(answer)))
-        return UsageError(f"policy {self._name}: {function} gave {given}: {needed} are needed")
+        gave = f"{function} gave {said(answer)}"
+        return UsageError(f"policy {self._name}: {gave}: {needed} are needed")

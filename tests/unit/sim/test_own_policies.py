@@ -189,6 +189,22 @@ def returning(answer: object) -> type:
     return type("Returning", (Units,), {"on_access": lambda *_: answer})
 
 
+class Unspeakable(Exception):
+    """Neither its text nor its form can be had."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+    __repr__ = __str__
+
+
+def raising(error: BaseException) -> type:
+    def fail(*_: object) -> None:
+        raise error
+
+    return type("Raising", (Units,), {"on_access": fail})
+
+
 def choosing(answer: object) -> type:
     return type("Choosing", (Units,), {"victims": lambda *_: answer})
 
@@ -217,6 +233,15 @@ BAD = [
     (returning([("a", "b")]), r"gave \[\('a', 'b'\)\]: pairs \(offset, bytes\) are needed"),
     (returning([]), r"128 bytes from \d+ of page \d+ left them out: the access would wait"),
     (returning(None), r"left them out: the access would wait for ever"),
+    (returning([(0.0, 1024)]), r"on_access gave \[\(0\.0, 1024\)\]: pairs"),
+    (returning([("0", "1024")]), r"on_access gave \[\('0', '1024'\)\]: pairs"),
+    (returning(Unspeakable()), r"on_access gave a Unspeakable: pairs \(offset, bytes\) are needed"),
+    (raising(Unspeakable()), r"on_access raised Unspeakable$"),
+    (raising(SystemExit(7)), r"on_access raised SystemExit: 7$"),
+    (raising(GeneratorExit()), r"on_access raised GeneratorExit$"),
+    (type("One", (Units,), {"remote": 1}), r"remote is 1: True or False is needed"),
+    (type("No", (Units,), {"hits": "no"}), r"hits is 'no': True or False is needed"),
+    (choosing([0.0]), r"victims gave \[0\.0\]: page numbers are needed"),
     (choosing([3]), r"victims named page 3 twice, or it isn't one of the \d+ that may leave"),
     (choosing(count()), r"victims named \d+ pages: \d+ may leave"),
     (choosing(["x"]), r"victims gave \['x'\]: page numbers are needed"),
@@ -323,6 +348,10 @@ LIBRARIES = {
     "no symbol": ("int nothing() { return 0; }", "it has no function isthmus_policy"),
     "no answer": (TABLE % ("return 0;", "1U", "nullptr"), "its on_access is null"),
     "no table": (NO_TABLE, "isthmus_policy returns null"),
+    "table raises": (
+        NO_TABLE.replace("return nullptr;", "throw 42;"),
+        "isthmus_policy threw something that is no std::exception",
+    ),
     "raises": (
         TABLE % ('throw std::runtime_error("out of ideas");', "1U", "ask"),
         "on_access threw: out of ideas",
@@ -334,6 +363,15 @@ LIBRARIES = {
         "returned 4294967295 bytes from 4096: the page has 2097152",
     ),
 }
+
+
+def test_a_library_that_is_cut_off_is_refused_before_it_is_loaded(tmp_path: Path) -> None:
+    # Its table of sections would begin at byte 16,384: to load such a file ends the process.
+    header = b"\x7fELF\2\1\1" + bytes(33) + (16384).to_bytes(8, "little") + bytes(10) + b"@\0\7\0"
+    (cut := tmp_path / "cut.so").write_bytes(header.ljust(4096, b"\0"))
+    with pytest.raises(UsageError, match=r"cut\.so is truncated") as caught:
+        isthmus.simulate("cp", policy=str(cut))
+    assert caught.value.hint == "build it again"
 
 
 @needs_compiler
@@ -367,7 +405,12 @@ def test_a_file_that_is_no_library_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("own", "-p ./mine.so"), ("./mine.py", "./mine.py:CLASS")]
+    ("name", "hint"),
+    [
+        ("own", "-p ./mine.so"),
+        ("./mine.py", "./mine.py:CLASS"),
+        ("mine.py", "mine.py:CLASS"),
+    ],
 )
 def test_what_lacks_half_of_the_name_is_told_the_other_half(name: str, hint: str) -> None:
     with pytest.raises(UsageError) as caught:
@@ -385,6 +428,37 @@ def test_a_file_in_python_needs_the_class_and_the_class_the_function(tmp_path: P
     (broken := tmp_path / "broken.py").write_text("import nowhere_at_all\n")
     with pytest.raises(UsageError, match=r"broken\.py can't be loaded: ModuleNotFoundError"):
         isthmus.simulate("cp", policy=f"{broken}:Mine")
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("raise SystemExit(0)", "can't be loaded: SystemExit: 0"),
+        (
+            "import isthmus\nisthmus.simulate('cp', policy=__file__ + ':Mine')",
+            "uses its own policy while it is loaded: put what does so under `if __name__",
+        ),
+        ("class Odd(Exception):\n    __str__ = None\nraise Odd", "can't be loaded: Odd"),
+    ],
+)
+def test_a_file_that_ends_the_process_or_needs_itself_is_named(
+    code: str, message: str, tmp_path: Path
+) -> None:
+    (file := tmp_path / "mine.py").write_text(f"{code}\nclass Mine: pass\n")
+    for _ in range(2):
+        with pytest.raises(UsageError) as caught:
+            isthmus.simulate("cp", policy=f"{file}:Mine")
+        assert message in str(caught.value)
+
+
+def test_a_file_may_load_another_policy_while_it_is_loaded(tmp_path: Path) -> None:
+    (file := tmp_path / "mine.py").write_text(
+        "import isthmus\n"
+        f"isthmus.simulate('cp', policy={ADAPTIVE!r})\n"
+        "class Mine:\n"
+        "    on_access = None\n"
+    )
+    assert policy_of(f"{file}:Mine").kind is Kind.OWN
 
 
 def test_a_file_that_changed_is_not_taken_for_the_loaded_one(tmp_path: Path) -> None:
@@ -419,6 +493,21 @@ def test_classes_without_a_source_are_never_taken_for_equal() -> None:
         exec(code, names := {"__name__": "nowhere"})  # noqa: S102 - as an interpreter does
         made.append(policy_of(names["Mine"]))
     assert made[0].name != made[1].name
+
+
+def test_classes_that_a_function_makes_are_never_taken_for_each_other() -> None:
+    def growing(units: int) -> type:
+        class Growing(Units):
+            def on_access(self, accesses: np.ndarray, _asked: np.ndarray) -> object:
+                first = int(accesses[-1]["offset"]) // (units * self.unit)
+                return [(first * units * self.unit, units * self.unit)]
+
+        return Growing
+
+    policies = [policy_of(growing(units)) for units in (1, 8)]
+    assert policies[0].name != policies[1].name
+    few, many = (isthmus.simulate("lps", policy=one).counts["migrations"] for one in policies)
+    assert few > 2 * many
 
 
 def sweep_of(*axes: str) -> list[SweepPoint]:
