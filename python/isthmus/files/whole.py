@@ -77,6 +77,8 @@ class WholeFile:
             if not follow_link:
                 refuse_link(path)
             self._target = _followed(path) if follow_link else path.absolute()
+            if follow_link:
+                _refuse_replacing(self._target)
             self.temporary = temporary_in(self._target.parent)
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self.descriptor = os.open(self.temporary, flags, 0o666)
@@ -157,6 +159,16 @@ def whole_file(
     except BaseException:
         file.abandon()
         raise
+
+
+def _refuse_replacing(target: Path) -> None:
+    """Refuse a device or a pipe: a file with its name would end it, /dev/null for everybody."""
+    with suppress(FileNotFoundError):
+        kind = target.stat().st_mode
+        if stat.S_ISDIR(kind):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not stat.S_ISREG(kind):
+            raise OSError(errno.EINVAL, "it is not a regular file")
 
 
 def _followed(path: Path) -> Path:

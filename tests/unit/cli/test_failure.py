@@ -53,6 +53,16 @@ def test_the_system_s_reason_is_told_once_and_without_its_number(
     assert capsys.readouterr().err == "error: can't read x: it is not a regular file\n"
 
 
+def test_a_cause_whose_own_text_fails_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    class Odd(Exception):
+        __str__ = None  # type: ignore[assignment]
+
+    error = Error("can't go on")
+    error.__cause__ = Odd()
+    report_failure(error, debug=False)
+    assert capsys.readouterr().err == "error: can't go on\n"
+
+
 def test_causes_are_named_unless_the_message_has_them(capsys: pytest.CaptureFixture[str]) -> None:
     error = Error("can't write x: disk full")
     error.__cause__ = OSError("disk full")

@@ -8,7 +8,7 @@ import pytest
 from isthmus.errors import WriteError
 from isthmus.files.folder import make_folder
 from isthmus.files.journal import Journal
-from isthmus.files.whole import write_whole
+from isthmus.files.whole import whole_file, write_whole
 
 
 @pytest.fixture
@@ -42,6 +42,17 @@ def test_a_pipe_at_another_name_is_replaced_and_never_waited_for(tmp_path: Path)
     os.mkfifo(tmp_path / "pipe")
     write_whole(tmp_path / "pipe", "new", follow_link=False)
     assert (tmp_path / "pipe").read_text() == "new"
+
+
+def test_a_pipe_that_a_user_names_is_never_replaced_by_a_file(tmp_path: Path) -> None:
+    # Likewise a device: as root, /dev/null would become a file, for everybody.
+    os.mkfifo(pipe := tmp_path / "pipe")
+    (link := tmp_path / "link").symlink_to(pipe)
+    for path in (pipe, link):
+        with pytest.raises(WriteError, match="it is not a regular file"), whole_file(path):
+            pytest.fail("nothing is written")
+    assert pipe.is_fifo()
+    assert sorted(tmp_path.iterdir()) == [link, pipe]
 
 
 def test_a_second_name_of_a_file_becomes_a_file_of_its_own(tmp_path: Path, kept: Path) -> None:
