@@ -173,8 +173,11 @@ def _refuse_replacing(target: Path) -> None:
 
 def _followed(path: Path) -> Path:
     """Follow links; raises OSError for a loop, of which Python's versions make different things."""
-    with suppress(FileNotFoundError):
-        path.stat()
+    try:
+        with suppress(FileNotFoundError):
+            path.stat()
+    except ValueError as cause:
+        raise OSError(errno.EINVAL, f"no file has such a name: {cause}") from cause
     return path.resolve()
 
 

@@ -42,7 +42,7 @@ def draw_run(
     title = alt.TitleParams(f"{one_line(program)}, {one_line(name)}", subtitle=_MODELLED)
     panels = list(_panels(result, events, edges))
     chart = alt.vconcat(*panels, title=title, spacing=8).resolve_scale(color="independent")
-    return write_chart(chart, folder / f"run-{re.sub('[^A-Za-z0-9.-]+', '_', name)}")
+    return write_chart(chart, folder / f"run-{re.sub('[^A-Za-z0-9-]+', '_', name)}")
 
 
 def draw_sweep(points: Sequence[tuple[Mapping[str, str], int]], folder: Path) -> list[Path]:

@@ -193,6 +193,8 @@ def test_warps_and_ctas_without_operations_end(path: Path) -> None:
         ({"compute": -1}, "compute is -1"),
         ({"active": np.ones(12)}, "active has the shape"),
         ({"active": np.zeros((12, 32), bool)}, "row 0, a load, has no active lane"),
+        ({"addresses": np.full((12, 32), "5")}, "addresses has the type <U1, not whole numbers"),
+        ({"addresses": [None] * 12}, "addresses has the type object, not whole numbers"),
         ({"num_ctas": 3}, "num_ctas is 3: 1 to 2 are possible"),
         ({"num_ctas": 1}, r"warps\[2\] is 2: 0 to 1 are possible"),
         ({"kinds": ["end", *["load"] * 11]}, "row 0 ends warp 0, and row 4 is of the same warp"),
@@ -224,13 +226,17 @@ def test_a_refused_call_changes_nothing_and_another_may_follow(path: Path) -> No
             lambda: trace.allocate("z", 1 << 57),
             lambda: trace.host("uplaod", x, 4),
             lambda: trace.host("upload", x, -4),
+            lambda: trace.allocate(5, 4),  # type: ignore[arg-type]
+            lambda: trace.allocate("\ud800", 4),
+            lambda: trace.host(None, x, 4),  # type: ignore[arg-type]
+            lambda: trace.launch(None, num_ctas=1, threads_per_cta=32),  # type: ignore[arg-type]
             lambda: trace.launch("saxpy", num_ctas=2, threads_per_cta=2048),
             lambda: trace.launch("saxpy", num_ctas=0, threads_per_cta=64),
             lambda: trace.launch("saxpy", num_ctas=1.5, threads_per_cta=64),  # type: ignore[arg-type]
             lambda: trace.write("barrier", warps=[0]),
         ]
         for call in wrong:
-            with pytest.raises(UsageError):
+            with pytest.raises(UsageError, match=r"mine\.arrow"):
                 call()
         trace.launch("saxpy", num_ctas=2, threads_per_cta=64)
         with pytest.raises(UsageError, match=r"launch 0 'saxpy' has 0 of its 2 CTAs"):
@@ -240,6 +246,8 @@ def test_a_refused_call_changes_nothing_and_another_may_follow(path: Path) -> No
         with pytest.raises(UsageError, match="row 4"):
             trace.write("load", np.where(addresses < y, addresses, 5), warps=warps)
         trace.write(np.repeat(["load", "load", "store"], 4), addresses, warps=warps)
+        with pytest.raises(UsageError, match=r"'saxpy': all of its 2 CTAs are written already"):
+            trace.write("barrier", warps=[0])
         trace.host("download", y, 4 * 128)
     assert path.read_bytes() == whole
 
@@ -286,3 +294,53 @@ def test_a_trace_that_lacks_ctas_or_launches_is_not_stored(path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(WriteError, match=r"can't write .*mine\.arrow"):
         saxpy(tmp_path / "absent" / "mine.arrow")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"name": 5}, "name is 5, not a text"),
+        ({"description": "\ud800"}, r"description is '\\ud800', not a text"),
+        ({"synthetic": "no"}, "synthetic is 'no': True or False is needed"),
+        ({"compression": "lz4"}, "compression is 'lz4': None or 'zstd' is needed"),
+        ({"thread_instructions": -1}, "thread_instructions is -1"),
+    ],
+)
+def test_a_description_that_can_not_be_is_refused_before_anything_is_written(
+    path: Path, wrong: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=rf"mine\.arrow: {message}"):
+        TraceWriter(path, **wrong)
+
+
+def test_a_writer_writes_one_trace_once(path: Path) -> None:
+    def write(trace: TraceWriter) -> None:
+        with trace:
+            trace.launch("once", num_ctas=1, threads_per_cta=32)
+            trace.write("barrier", warps=[0])
+            with pytest.raises(UsageError, match="writes one trace, once"), trace:
+                pass
+
+    write(trace := TraceWriter(path))
+    with pytest.raises(UsageError, match="writes one trace, once"):
+        write(trace)
+    assert trace_info(path).summary.operations == {"barrier": 1, "end": 1}
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_more_ctas_than_memory_holds_are_written_a_few_at_a_time(path: Path) -> None:
+    def all_at_once() -> None:
+        with TraceWriter(path) as trace:
+            trace.launch("large", num_ctas=(1 << 32) - 1, threads_per_cta=1024)
+            trace.write("barrier", warps=[0])
+
+    with pytest.raises(UsageError, match="launch 0 'large': Unable to allocate") as refused:
+        all_at_once()
+    assert refused.value.hint == "write fewer CTAs at a time: num_ctas"
+    assert list(path.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["nul\0.arrow", 5, None])
+def test_a_name_that_no_file_has_is_refused(name: Any) -> None:  # noqa: ANN401 - anything
+    with pytest.raises((UsageError, WriteError), match=r"no file has such|a path was expected"):
+        saxpy(name)

@@ -53,7 +53,7 @@ def rows_of(  # noqa: PLR0913 - those of `TraceWriter.write`
     of_warps = _numbers("warps", _array("warps", warps).reshape(-1), all_warps)
     num_rows = len(of_warps)
     of_kinds = _numbers("kinds", _numbered(_array("kinds", kinds)), range(len(KINDS)), num_rows)
-    table = _array("addresses", np.zeros(num_rows, np.uint64) if addresses is None else addresses)
+    table = _whole("addresses", np.zeros(num_rows, np.uint64) if addresses is None else addresses)
     table = table[:, None] if table.ndim == 1 else table
     if table.shape[:1] != (num_rows,) or table.shape[1:] not in _POSSIBLE_LANES:
         raise UsageError(
@@ -143,16 +143,23 @@ def _array(what: str, given: object) -> "NDArray[Any]":
         raise UsageError(f"{what} is no array of numbers: {cause}") from cause
 
 
-def _numbers(
-    what: str, given: object, possible: range, num_rows: int | None = None
-) -> "NDArray[np.uint64]":
-    """Read whole numbers of a range, if wanted one for each row or one for all."""
+def _whole(what: str, given: object) -> "NDArray[Any]":
     numbers = _array(what, given)
-    if numbers.dtype.kind not in "iu" and numbers.size:
+    if not numbers.size:
+        return numbers.astype(np.uint64)
+    if numbers.dtype.kind not in "iu":
         raise UsageError(
             f"{what} has the type {numbers.dtype}, not whole numbers",
             hint=f"convert it: {what}.astype(numpy.uint64)",
         )
+    return numbers
+
+
+def _numbers(
+    what: str, given: object, possible: range, num_rows: int | None = None
+) -> "NDArray[np.uint64]":
+    """Read whole numbers of a range, if wanted one for each row or one for all."""
+    numbers = _whole(what, given)
     for place in np.argwhere((numbers < possible.start) | (numbers >= possible.stop))[:1].tolist():
         raise UsageError(
             f"{what}{place or ''} is {numbers[tuple(place)]}: "

@@ -1,11 +1,14 @@
 """Writes traces whose programs become known as they are written: a user's, or an imported one."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, get_args
 
 from isthmus.errors import UsageError
-from isthmus.ground.spelling import one_line, shortened
+from isthmus.files.regular import path_of
+from isthmus.ground.spelling import one_line, shortened, writable
 from isthmus.sim.trace.file import TraceSummary, record_trace
 from isthmus.sim.trace.format import BlockArrays, block_schema, require_arrow
 from isthmus.sim.trace.storage import BlockWriter, Compression, TraceFile
@@ -62,14 +65,21 @@ class TraceWriter:
             compression: "zstd" for a smaller file, which can't be read without a copy.
         """
         require_arrow()
-        self.path = Path(path)
+        self.path = path_of(path)
         self.program: _native.TraceProgram | None = None
         """If set, it is written instead of what calls have described."""
         self.summary: TraceSummary | None = None
         """What was stored."""
-        self._name, self._description, self._synthetic = name, description, synthetic
-        self._instructions = _count("thread_instructions", thread_instructions, 0, 1 << 64)
+        with _refusing(str(self.path)):
+            self._name, self._description = _text("name", name), _text("description", description)
+            self._instructions = _count("thread_instructions", thread_instructions, 0, 1 << 64)
+            if compression not in {None, *get_args(Compression)}:
+                raise UsageError(f"compression is {compression!r}: None or 'zstd' is needed")
+            if not isinstance(synthetic, bool):
+                raise UsageError(f"synthetic is {synthetic!r}: True or False is needed")
+        self._synthetic = synthetic
         self._compression = compression
+        self._is_new = True
         self._blocks: BlockWriter | None = None
         self._allocations: list[tuple[int, int, str]] = []
         self._launches: list[_native.TraceLaunch] = []
@@ -78,6 +88,11 @@ class TraceWriter:
 
     def __enter__(self) -> Self:
         """Begin the file beside its path; WriteError if that can't be written."""
+        if not self._is_new:
+            raise UsageError(
+                f"{self.path}: a TraceWriter writes one trace, once", hint="make another one"
+            )
+        self._is_new = False
         self._blocks = BlockWriter(self.path, block_schema())
         return self
 
@@ -109,13 +124,15 @@ class TraceWriter:
         if address is None:
             last = max((begin + size for begin, size, _ in self._allocations), default=0)
             address = -(-max(last, _FIRST_ADDRESS) // _ALIGNMENT) * _ALIGNMENT
-        begin, length = _range(address, size_bytes)
-        for other, size, named in self._allocations:
-            if begin < other + size and other < begin + length:
-                raise UsageError(
-                    f"{self.path}: allocation '{shortened(name)}' at {begin:#x} overlaps "
-                    f"'{shortened(named)}' at {other:#x}: a byte belongs to one allocation"
-                )
+        with _refusing(str(self.path)):
+            name = _text("name", name)
+            begin, length = _range(address, size_bytes)
+            for other, size, named in self._allocations:
+                if begin < other + size and other < begin + length:
+                    raise UsageError(
+                        f"allocation '{shortened(name)}' at {begin:#x} overlaps "
+                        f"'{shortened(named)}' at {other:#x}: a byte belongs to one allocation"
+                    )
         self._allocations.append((begin, length, name))
         return begin
 
@@ -127,7 +144,9 @@ class TraceWriter:
         """
         from isthmus import _native
 
-        self._steps.append(_native.TraceHostStep(kind, *_range(address, size_bytes)))
+        with _refusing(str(self.path)):
+            step = _native.TraceHostStep(_text("kind", kind), *_range(address, size_bytes))
+        self._steps.append(step)
 
     def launch(
         self,
@@ -153,17 +172,18 @@ class TraceWriter:
         from isthmus import _native
 
         self._check_complete()
-        threads = _count("threads_per_cta", threads_per_cta, 1, _MAX_THREADS + 1)
-        local = _count("local_bytes_per_thread", local_bytes_per_thread, 0, _COUNTS_END)
-        launch = _native.TraceLaunch(
-            name,
-            num_ctas=_count("num_ctas", num_ctas, 1, _COUNTS_END),
-            warps_per_cta=-(-threads // _WARP_THREADS),
-            threads_per_cta=threads,
-            max_ctas_per_sm=_count("max_ctas_per_sm", max_ctas_per_sm, 0, _COUNTS_END),
-            local_bytes_per_thread=local,
-            before=self._steps,
-        )
+        with _refusing(f"{self.path}, launch {len(self._launches)}"):
+            threads = _count("threads_per_cta", threads_per_cta, 1, _MAX_THREADS + 1)
+            local = _count("local_bytes_per_thread", local_bytes_per_thread, 0, _COUNTS_END)
+            launch = _native.TraceLaunch(
+                _text("name", name),
+                num_ctas=_count("num_ctas", num_ctas, 1, _COUNTS_END),
+                warps_per_cta=-(-threads // _WARP_THREADS),
+                threads_per_cta=threads,
+                max_ctas_per_sm=_count("max_ctas_per_sm", max_ctas_per_sm, 0, _COUNTS_END),
+                local_bytes_per_thread=local,
+                before=self._steps,
+            )
         self._launches.append(launch)
         self._steps, self._next_cta = [], 0
 
@@ -209,7 +229,9 @@ class TraceWriter:
             raise UsageError(f"{self.path}: operations come before any launch")
         launch = self._launches[-1]
         per_cta, left = launch.warps_per_cta, launch.num_ctas - self._next_cta
-        try:
+        with _refusing(self._place()):
+            if left == 0:
+                raise UsageError(f"all of its {launch.num_ctas} CTAs are written already")
             count = left if num_ctas is None else _count("num_ctas", num_ctas, 1, left + 1)
             ctas = range(self._next_cta, self._next_cta + count)
             arrays = {"warps": warps, "size_bytes": size_bytes, "compute": compute}
@@ -217,8 +239,6 @@ class TraceWriter:
             rows = rows_of(all_warps, kinds, addresses, active, **arrays)
             check_allocated(rows, sorted((begin, size) for begin, size, _ in self._allocations))
             made = list(blocks_of(rows, len(self._launches) - 1, ctas, per_cta))
-        except UsageError as cause:
-            raise UsageError(f"{self._place()}: {cause}", hint=cause.hint) from cause
         for block in made:
             blocks.write(block)
         self._next_cta = ctas.stop
@@ -273,6 +293,24 @@ def seal_trace(path: str | Path, *, compression: Compression | None = None) -> N
     """
     source = TraceFile(Path(path), sealed=False).source()
     record_trace(source, Path(path), compression=compression)
+
+
+@contextmanager
+def _refusing(place: str) -> Iterator[None]:
+    """Name the place in errors."""
+    try:
+        yield
+    except UsageError as cause:
+        raise UsageError(f"{place}: {cause}", hint=cause.hint) from cause
+    except MemoryError as cause:
+        hint = "write fewer CTAs at a time: num_ctas"
+        raise UsageError(f"{place}: {one_line(str(cause))}", hint=hint) from cause
+
+
+def _text(name: str, value: str) -> str:
+    if not isinstance(value, str) or writable(value) != value:
+        raise UsageError(f"{name} is {shortened(repr(value))}, not a text that UTF-8 can hold")
+    return str(value)
 
 
 def _range(address: int, size_bytes: int) -> tuple[int, int]:
