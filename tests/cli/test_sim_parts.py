@@ -113,6 +113,23 @@ def test_a_run_is_drawn_over_time(invoke: Invoke, tmp_path: Path) -> None:
     assert len(ranges["kernels"]) == len(run["launches_ps"])
 
 
+def test_own_policies_of_one_file_are_drawn_side_by_side(invoke: Invoke, tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    (file := tmp_path / "mine.v2.py").write_text(
+        "class One:\n"
+        "    def __init__(self, setup): pass\n"
+        "    def on_access(self, accesses, asked): return [accesses[-1].item()[1:3]]\n"
+        "class Two(One): pass\n"
+    )
+    (drawn := tmp_path / "drawn").mkdir()
+    outcome = invoke(
+        *("sim", "run", "cp", "-p", f"{file}:One", "-p", f"{file}:Two", "--plots", str(drawn))
+    )
+    assert outcome.code == 0
+    names = sorted(re.sub("[0-9a-f]{12}$", "", path.stem) for path in drawn.glob("*.svg"))
+    assert names == ["run-mine_v2_py_One_", "run-mine_v2_py_Two_"]
+
+
 def test_a_sweep_is_drawn_over_its_numbers(invoke: Invoke, tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
     table = tmp_path / "s.parquet"

@@ -144,14 +144,25 @@ def test_a_program_that_breaks_a_rule_is_refused_with_the_file_and_the_place(
 def test_other_columns_are_named(tmp_path: Path) -> None:
     path = tmp_path / "mine.arrow"
     metadata = {"isthmus.trace.program": "{}", "isthmus.trace.version": "1"}
+    # What differs may stand at the end of a long type.
+    one = pa.array([[{"kind": 6, "compute": 0, "lines": [1]}]])
+    number = pa.field("launch", pa.uint32(), nullable=False)
+    both = pa.schema(
+        [number, pa.field("cta", pa.uint32(), nullable=False), ("operations", one.type)]
+    )
     for columns, message in (
+        (
+            pa.table([pa.array([0], pa.uint32())] * 2 + [one], schema=both),
+            r"lines: list<\w+: int64>.* has to be .*lines: list<item: uint64 not null> not",
+        ),
         ({"a": [1]}, "a column is a: int64, and has to be launch: uint32 not null"),
         (
             {"launch": pa.array([0], pa.uint32())},
             "a column is launch: uint32, and has to be launch: uint32 not null",
         ),
     ):
-        table = pa.table(columns).replace_schema_metadata(metadata)
+        table = columns if isinstance(columns, pa.Table) else pa.table(columns)
+        table = table.replace_schema_metadata(metadata)
         with pa.ipc.new_file(str(path), table.schema) as writer:
             writer.write_table(table)
         with pytest.raises(UsageError, match=message) as refused:

@@ -95,10 +95,11 @@ def program_of(schema: "pa.Schema") -> bytes:
         raise UsageError(f"its schema's metadata has no {PROGRAM_KEY.decode()}", hint=_FORMAT)
     for wanted, found in zip_longest(block_schema(), schema):
         if wanted is None or found is None or not found.equals(wanted):
-            one, other = (
-                "absent" if each is None else shortened(str(each)[len("pyarrow.Field<") : -1])
+            texts = (
+                "absent" if each is None else str(each)[len("pyarrow.Field<") : -1]
                 for each in (found, wanted)
             )
+            one, other = (shortened(text, most=200) for text in texts)
             raise UsageError(f"a column is {one}, and has to be {other}", hint=_FORMAT)
     if metadata.get(VERSION_KEY) != VERSION:
         shown = shortened(metadata.get(VERSION_KEY, b"none").decode(errors="replace"))
