@@ -49,12 +49,16 @@ def is_own(text: str) -> bool:
     return "/" in text or text.endswith((".so", ".py")) or _OF_PYTHON in text
 
 
-def policy_of(chosen: str | type | Policy) -> Policy:
+def policy_of(chosen: object) -> Policy:
     """Give a policy by its name, by a file, whose code is run, or by a class."""
     if isinstance(chosen, Policy):
         return chosen
     if isinstance(chosen, type):
         return _of_class(chosen)
+    if not isinstance(chosen, str | Path):
+        hint = "give the class, of which each run makes its object" * hasattr(chosen, "on_access")
+        raise UsageError(f"{said(chosen)} is no policy: a name, a file or a class is", hint=hint)
+    chosen = str(chosen)
     if not is_own(chosen):
         return default_policy(chosen)
     if chosen.endswith(".py"):

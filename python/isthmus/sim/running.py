@@ -12,7 +12,7 @@ from isthmus.ground.spelling import did_you_mean, shortened
 from isthmus.sim.machine import ModelledMachine, native_machine
 from isthmus.sim.machine_files import DEFAULT_MACHINE, load_machine
 from isthmus.sim.options import EvictionKind, Options, ProgrammerData
-from isthmus.sim.own import check_own, native_own, policy_of
+from isthmus.sim.own import check_own, native_own, policy_of, said
 from isthmus.sim.policy import Kind, Policy
 from isthmus.sim.quantities import SEED_NUMBER
 from isthmus.sim.settings import Setup, check_sizes, setting_of, with_settings
@@ -31,8 +31,8 @@ _BLOCK_BYTES = 64 * 1024
 
 def simulate(
     trace: "str | Path | _native.TraceSource",
-    machine: str | ModelledMachine = DEFAULT_MACHINE,
-    policy: str | type | Policy = DEFAULT_POLICY,
+    machine: str | Path | ModelledMachine = DEFAULT_MACHINE,
+    policy: str | Path | type | Policy = DEFAULT_POLICY,
     *,
     settings: Mapping[str, str] | None = None,
     seed: int = 0,
@@ -60,8 +60,14 @@ def simulate(
             what can't be.
         Error: The configuration deadlocks; the message says which parts wait for each other.
     """
+    from isthmus import _native
+
+    if not isinstance(trace, str | Path | _native.TraceSource):
+        raise UsageError(f"{said(trace)} is no program: a workload's name or a trace's file is")
+    if not isinstance(machine, str | Path | ModelledMachine):
+        raise UsageError(f"{said(machine)} is no machine: a name or a TOML file is")
     setup = Setup(
-        machine=load_machine(machine) if isinstance(machine, str) else machine,
+        machine=machine if isinstance(machine, ModelledMachine) else load_machine(str(machine)),
         policy=policy_of(policy),
         options=options or Options(),
     )

@@ -418,6 +418,26 @@ def test_what_lacks_half_of_the_name_is_told_the_other_half(name: str, hint: str
     assert hint in caught.value.hint
 
 
+def test_a_path_names_a_policy_as_its_text_does() -> None:
+    assert policy_of(Path(ADAPTIVE)) == policy_of(ADAPTIVE)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"policy": None}, "None is no policy: a name, a file or a class is"),
+        ({"policy": lambda _setup: None}, "<function <lambda> .* is no policy: a name"),
+        ({"policy": object.__new__(Units)}, "is no policy: a name, a file or a class is"),
+        ({"machine": 5}, "5 is no machine: a name or a TOML file is"),
+        ({"trace": b"cp"}, "b'cp' is no program: a workload's name or a trace's file is"),
+    ],
+)
+def test_what_is_neither_a_name_nor_a_file_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        isthmus.simulate(**{"trace": "cp", "policy": "bitmap", **given})
+    assert caught.value.hint.startswith("give the class") == isinstance(given.get("policy"), Units)
+
+
 def test_a_file_in_python_needs_the_class_and_the_class_the_function(tmp_path: Path) -> None:
     (file := tmp_path / "mine.py").write_text("class Mine: pass\n")
     with pytest.raises(UsageError, match="has no class 'Min'") as caught:

@@ -307,7 +307,7 @@ def _refusing(place: str) -> Iterator[None]:
         raise UsageError(f"{place}: {one_line(str(cause))}", hint=hint) from cause
 
 
-def _text(name: str, value: str) -> str:
+def _text(name: str, value: object) -> str:
     if not isinstance(value, str) or writable(value) != value:
         raise UsageError(f"{name} is {shortened(repr(value))}, not a text that UTF-8 can hold")
     return str(value)
