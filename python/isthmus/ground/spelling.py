@@ -78,6 +78,20 @@ def text_of(error: BaseException) -> str:
         return ""
 
 
+def raised(error: BaseException) -> str:
+    """Describe what a user's code has raised: "KeyError: 'x'"."""
+    text = f"{type(error).__name__}: {text_of(error)}".removesuffix(": ")
+    return shortened(text, most=MOST_SAID)
+
+
+def said(answer: object) -> str:
+    """Write what a user's code has given, whose own code may raise."""
+    try:
+        return shortened(repr(answer))
+    except Exception:  # noqa: BLE001 - it is any code
+        return f"a {type(answer).__name__}"
+
+
 def one_line(text: str) -> str:
     """Escape what would end a line, move a terminal's cursor, or can't be written as UTF-8."""
     if text.isprintable():

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from isthmus.errors import UsageError
 from isthmus.files.regular import open_regular
 from isthmus.ground.extras import packages_for
-from isthmus.ground.spelling import MOST_SAID, did_you_mean, shortened, text_of, writable
+from isthmus.ground.spelling import did_you_mean, raised, said, shortened, writable
 from isthmus.sim.policy import Kind, Policy, default_policy
 
 if TYPE_CHECKING:
@@ -95,20 +95,6 @@ def native_own(setup: "Setup") -> "_native.OwnPolicy | None":
         from isthmus.sim.own_class import native_class
 
     return native_class(found, setup)
-
-
-def raised(error: BaseException) -> str:
-    """Describe what a user's code has raised."""
-    text = f"{type(error).__name__}: {text_of(error)}".removesuffix(": ")
-    return shortened(text, most=MOST_SAID)
-
-
-def said(answer: object) -> str:
-    """Write what a user's code has answered, whose own code may raise."""
-    try:
-        return shortened(repr(answer))
-    except Exception:  # noqa: BLE001 - it is any code
-        return f"a {type(answer).__name__}"
 
 
 @cache

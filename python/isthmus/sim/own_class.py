@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 
 from isthmus.errors import UsageError
-from isthmus.sim.own import raised, said
+from isthmus.ground.spelling import raised, said
 
 if TYPE_CHECKING:
     from isthmus import _native

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from isthmus.errors import UsageError
 from isthmus.ground.extras import packages_for
 from isthmus.ground.sizes import format_size
-from isthmus.ground.spelling import did_you_mean, shortened
+from isthmus.ground.spelling import did_you_mean, said, shortened
 from isthmus.sim.machine import ModelledMachine, native_machine
 from isthmus.sim.machine_files import DEFAULT_MACHINE, load_machine
 from isthmus.sim.options import EvictionKind, Options, ProgrammerData
-from isthmus.sim.own import check_own, native_own, policy_of, said
+from isthmus.sim.own import check_own, native_own, policy_of
 from isthmus.sim.policy import Kind, Policy
 from isthmus.sim.quantities import SEED_NUMBER
 from isthmus.sim.settings import Setup, check_sizes, setting_of, with_settings
