@@ -111,7 +111,7 @@ def test_a_job_measures_every_node_and_its_check_names_the_bad_ones(tmp_path: Pa
         ended = field(cluster, job_id, "ExitCode")
     said = out.read_text("utf-8")
     assert ended == "3:0", said
-    assert "2 of 6 are bad (5 GPUs and 1 dead node): 1 dead and 1 slow." in said
+    assert "2 of 6 are bad (5 GPUs and 1 dead node): 1 dead and 1 slow; 4 ok" in said
     assert "dead      no-gpu: no run came from it\n" in said
     assert "no-gpu: error: no device 'emulated:no-gpu': the driver has no device\n" in said
     assert "slow      half-link GPU 0: " in said
