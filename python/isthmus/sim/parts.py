@@ -11,6 +11,7 @@ from isthmus.errors import UsageError
 from isthmus.ground.sizes import approximate_size, format_size
 from isthmus.ground.spelling import one_line
 from isthmus.show.page import Table
+from isthmus.sim.trace.format import ADDRESSES_END
 
 if TYPE_CHECKING:
     from isthmus import _native
@@ -43,8 +44,6 @@ COLUMNS = {
     By.ALLOCATION: ("allocation", "address", "size_bytes", *_USES, _IN_PLACE),
     By.PAGE: ("page", "address", "size_bytes", *_USES, _IN_PLACE),
 }
-# As in cpp/src/sim/migration/address_map.hpp.
-_LOCAL_BASE = 1 << 57
 _LOCAL, _ELSEWHERE, _AFTER = "local memory", "elsewhere", "after the last kernel"
 _MAX_PAGES = 1 << 22
 _MOST_SHOWN = 40
@@ -81,7 +80,7 @@ def parts_of(program: "_native.TraceProgram", by: By, page_bytes: int) -> dict[i
         begins = {page * page_bytes for each in pages for page in each}
         found = [(begin, begin + page_bytes, f"{begin:#x}") for begin in begins]
     names = dict.fromkeys((end for _, end, _ in found), _ELSEWHERE)
-    names |= {begin: name for begin, _, name in found} | {_LOCAL_BASE: _LOCAL}
+    names |= {begin: name for begin, _, name in found} | {ADDRESSES_END: _LOCAL}
     return dict(sorted(names.items()))
 
 
@@ -97,7 +96,7 @@ def rows_of(
         return _kernel_rows(program, result, events)
     rows: list[Row] = []
     rest = Counter(dict(zip((*_USES, _IN_PLACE), events.uses[0], strict=True)))
-    ends = [*names, _LOCAL_BASE]
+    ends = [*names, ADDRESSES_END]
     for (begin, end), name, uses in zip(
         pairwise(ends), names.values(), events.uses[1:], strict=True
     ):

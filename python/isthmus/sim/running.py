@@ -15,7 +15,7 @@ from isthmus.sim.options import EvictionKind, Options, ProgrammerData
 from isthmus.sim.own import check_own, native_own, policy_of
 from isthmus.sim.policy import Kind, Policy
 from isthmus.sim.quantities import SEED_NUMBER
-from isthmus.sim.settings import Setup, check_sizes, setting_of, with_settings
+from isthmus.sim.settings import Setup, check_sizes, with_settings
 
 if TYPE_CHECKING:
     from isthmus import _native
@@ -194,7 +194,8 @@ def _fixed_sizes(what: str, sizes: Mapping[str, int]) -> UsageError:
     )
 
 
-def _changed(setup: Setup, given: Mapping[str, str]) -> Setup:
-    for name in given:
-        setting_of(name)
+def _changed(setup: Setup, given: object) -> Setup:
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        hint = 'name them, as in {"policy.unit": "4KiB"}'
+        raise UsageError(f"{said(given)} are no settings", hint=hint)
     return with_settings(setup, given)

@@ -429,6 +429,8 @@ def test_a_path_names_a_policy_as_its_text_does() -> None:
         ({"policy": lambda _setup: None}, "<function <lambda> .* is no policy: a name"),
         ({"policy": object.__new__(Units)}, "is no policy: a name, a file or a class is"),
         ({"machine": 5}, "5 is no machine: a name or a TOML file is"),
+        ({"settings": [1]}, r"\[1\] are no settings"),
+        ({"settings": {1: "4KiB"}}, "{1: '4KiB'} are no settings"),
         ({"trace": b"cp"}, "b'cp' is no program: a workload's name or a trace's file is"),
     ],
 )

@@ -234,7 +234,8 @@ def _axis(name: str, value: str) -> str:
 NOT_MEASURED = dict.fromkeys(
     ("median", "min", "max", "p99", "iqr", "cov", "n", "copies_per_sample", "stopped_by")
 )
-_FORGOTTEN = dict.fromkeys(
+# Of the result whose test, size and circumstances a derived number has.
+NOT_DERIVED = NOT_MEASURED | dict.fromkeys(
     ("first_call_s", "verified_on", "samples", "mean", "num_outliers", "clock_reasons")
 )
 
@@ -269,10 +270,10 @@ def derived_result(
         "n": num_points,
     }
     named = {"metric": str(metric), "unit": unit, "blocked": False}
-    return like.model_copy(update=NOT_MEASURED | _FORGOTTEN | named | numbers)
+    return like.model_copy(update=NOT_DERIVED | named | numbers)
 
 
 def no_derived_result(like: Result, metric: str, unit: str, reason: str) -> Result:
     """Make a result that says why there is no number."""
     named = {"metric": str(metric), "unit": unit, "status": Status.WAIVED, "reason": reason}
-    return like.model_copy(update=NOT_MEASURED | _FORGOTTEN | named | {"blocked": False})
+    return like.model_copy(update=NOT_DERIVED | named | {"blocked": False})

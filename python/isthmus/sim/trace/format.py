@@ -29,6 +29,8 @@ VERSION_KEY = b"isthmus.trace.version"
 SEAL_KEY = b"isthmus.trace.seal"
 VERSION = b"1"
 _FORMAT = "docs/traces.md has the format"
+# As in cpp/src/trace/checking.hpp; the simulator puts local memory behind.
+ADDRESSES_END = 1 << 57
 # By the number in the file. As `OpKind` in cpp/src/trace/trace.hpp.
 KINDS = ("load", "store", "atomic", "local_load", "local_store", "barrier", "end")
 

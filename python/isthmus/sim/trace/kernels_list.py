@@ -10,6 +10,7 @@ from isthmus.errors import UsageError
 from isthmus.files.regular import read_regular
 from isthmus.ground.sizes import approximate_size
 from isthmus.ground.spelling import shortened
+from isthmus.sim.trace.format import ADDRESSES_END
 
 _COPY = re.compile(
     r"Memcpy(?P<way>HtoD|DtoH),0[xX](?P<address>[0-9a-fA-F]{1,16}),(?P<size>[0-9]{1,19})"
@@ -17,8 +18,6 @@ _COPY = re.compile(
 _WAYS = {"HtoD": "upload", "DtoH": "download"}
 _PACKED = (".xz", ".gz", ".zst")
 _SUFFIXES = (".traceg", ".tracez", *(f".traceg{packed}" for packed in _PACKED))
-# As in cpp/src/trace/checking.hpp.
-_ADDRESSES_END = 1 << 57
 # More than any GPU has. As in cpp/src/trace/touched_lines.hpp: the simulator takes no more.
 MAX_PROGRAM_BYTES = 512 << 30
 _MAX_LIST_BYTES = 256 << 20
@@ -110,7 +109,7 @@ def _copies(line: str, where: str) -> list[Copy]:
             f"{where}: a copy is 'MemcpyHtoD,0xADDRESS,BYTES', not '{shortened(line)}'"
         )
     copy = Copy(_WAYS[match["way"]], int(match["address"], 16), int(match["size"]))
-    if copy.address + copy.size_bytes > _ADDRESSES_END:
+    if copy.address + copy.size_bytes > ADDRESSES_END:
         raise UsageError(f"{where}: the copy lies beyond the 57 bits of a GPU's addresses")
     if copy.size_bytes > MAX_PROGRAM_BYTES:
         raise UsageError(

@@ -7,7 +7,7 @@ import numpy as np
 
 from isthmus.errors import UsageError
 from isthmus.ground.spelling import did_you_mean, shortened
-from isthmus.sim.trace.format import KINDS, BlockArrays, arrays_of_warps
+from isthmus.sim.trace.format import ADDRESSES_END, KINDS, BlockArrays, arrays_of_warps
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 _LOCAL = (KINDS.index("local_load"), KINDS.index("local_store"))
 _NO_ACCESS = (KINDS.index("barrier"), KINDS.index("end"))
 _END = KINDS.index("end")
-# As in cpp/src/trace: checking.hpp, trace.hpp, block_builder.hpp.
-ADDRESSES_END = 1 << 57
+# As in cpp/src/trace: trace.hpp, block_builder.hpp.
 _LINE_BYTES, _WORD_BYTES = 128, 4
 _FULL_BLOCK = 1 << 17
 _MAX_LANES = 32

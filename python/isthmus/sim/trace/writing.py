@@ -10,7 +10,12 @@ from isthmus.errors import UsageError
 from isthmus.files.regular import path_of
 from isthmus.ground.spelling import one_line, shortened, writable
 from isthmus.sim.trace.file import TraceSummary, record_trace
-from isthmus.sim.trace.format import BlockArrays, block_schema, require_arrow
+from isthmus.sim.trace.format import (
+    ADDRESSES_END,
+    BlockArrays,
+    block_schema,
+    require_arrow,
+)
 from isthmus.sim.trace.storage import BlockWriter, Compression, TraceFile
 
 if TYPE_CHECKING:
@@ -23,7 +28,6 @@ if TYPE_CHECKING:
 _WARP_THREADS = 32
 # As in cpp/src/trace/checking.hpp.
 _MAX_THREADS = 1024
-_ADDRESSES_END = 1 << 57
 _COUNTS_END = 1 << 32
 # cudaMalloc gives large allocations addresses of such multiples; the modelled pages are as large.
 _ALIGNMENT = 2 << 20
@@ -314,8 +318,8 @@ def _text(name: str, value: object) -> str:
 
 
 def _range(address: int, size_bytes: int) -> tuple[int, int]:
-    size = _count("size_bytes", size_bytes, 1, _ADDRESSES_END)
-    return _count("address", address, 0, _ADDRESSES_END - size + 1), size
+    size = _count("size_bytes", size_bytes, 1, ADDRESSES_END)
+    return _count("address", address, 0, ADDRESSES_END - size + 1), size
 
 
 def _count(name: str, value: int, least: int, past: int) -> int:

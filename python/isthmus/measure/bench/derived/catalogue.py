@@ -7,7 +7,7 @@ from isthmus.measure.bench.metrics import Metric
 from isthmus.measure.bench.tests.bench_test import PLAIN
 from isthmus.measure.bench.tests.catalogue import BY_NAME, WindowKind, WindowTest
 from isthmus.measure.run.break_even import break_evens, pinned_gains
-from isthmus.measure.run.result import NOT_MEASURED, Failure, Result, Status
+from isthmus.measure.run.result import NOT_DERIVED, NOT_MEASURED, Failure, Result, Status
 
 _OURS = {WindowKind.WRITE: Metric.FENCED, WindowKind.READ: Metric.COMPLETE}
 _PUSH = "window_push"
@@ -126,16 +126,7 @@ def _ratio(times: Mapping[str, Result]) -> Result:
     together = times[Metric.TOGETHER]
     longest = max(_median(times[half]) for half in _HALVES)
     ratio = _median(together) / longest
-    update = NOT_MEASURED | {
-        "metric": Metric.OVERLAP_RATIO.value,
-        "unit": "1",
-        "mean": None,
-        "num_outliers": None,
-        "clock_reasons": None,
-        "first_call_s": None,
-        "verified_on": None,
-        "samples": None,
-    }
+    update = NOT_DERIVED | {"metric": Metric.OVERLAP_RATIO.value, "unit": "1"}
     if ratio < _MIN_RATIO:
         return together.model_copy(update=update | _impossible(ratio))
     numbers = dict.fromkeys(("median", "min", "max", "p99"), ratio)

@@ -15,7 +15,7 @@ from isthmus.ground.sizes import format_size
 from isthmus.measure.bench.metrics import Metric
 from isthmus.measure.bench.tests.alloc import LIVE
 from isthmus.measure.run.result import (
-    NOT_MEASURED,
+    NOT_DERIVED,
     Result,
     Spread,
     Status,
@@ -110,19 +110,13 @@ def _results_of(line: Line, curve: Sequence[Result]) -> list[Result]:
     largest = max(curve, key=lambda result: result.bytes)
     return [
         largest.model_copy(
-            update=NOT_MEASURED
+            update=NOT_DERIVED
             | {
                 "metric": metric.value,
                 "unit": unit,
                 **dict.fromkeys(("median", "min", "max", "p99"), value),
                 "iqr": 0.0,
                 "n": len(curve),
-                "mean": None,
-                "num_outliers": None,
-                "clock_reasons": None,
-                "first_call_s": None,
-                "verified_on": None,
-                "samples": None,
             }
         )
         for metric, (unit, value) in values.items()
