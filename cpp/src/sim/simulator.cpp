@@ -277,7 +277,7 @@ private:
     for (std::uint32_t page = 0; page < pages; ++page) {
       const std::uint32_t first = map_.first_line(page);
       const bool is_local = map_.real_line(first) >= kLocalBase / trace::kLineBytes;
-      if (!is_local && residency_.any_touched(first, of_page)) lines += of_page;
+      if (!is_local && residency_.num_touched(first, of_page) != 0) lines += of_page;
     }
     return lines;
   }
@@ -291,21 +291,8 @@ private:
     std::uint64_t bytes = 0;
     for (const trace::Launch& launch : feed_.program().launches) {
       for (const trace::HostStep& step : launch.before) {
-        if (trace::copies_to_gpu(step.kind)) bytes += touched_of(step);
-      }
-    }
-    return bytes;
-  }
-
-  std::uint64_t touched_of(const trace::HostStep& step) const {
-    std::uint64_t bytes = 0;
-    const std::uint64_t end = step.address + step.size_bytes;
-    for (const std::uint64_t chunk : map_.placed_chunks(step.address, end)) {
-      const std::uint32_t first = map_.first_line(map_.page_at(chunk));
-      for (std::uint32_t line = 0; line < map_.lines_per_chunk(); ++line) {
-        const std::uint64_t from = std::max(step.address, chunk + line * trace::kLineBytes);
-        const std::uint64_t to = std::min(end, chunk + (line + 1) * trace::kLineBytes);
-        if (from < to && residency_.touched(first + line)) bytes += to - from;
+        if (!trace::copies_to_gpu(step.kind)) continue;
+        bytes += residency_.touched_bytes(step.address, step.address + step.size_bytes);
       }
     }
     return bytes;

@@ -12,6 +12,7 @@
 #include "sim/cores/schedule.hpp"
 #include "sim/link.hpp"
 #include "sim/migration/address_map.hpp"
+#include "sim/migration/residency.hpp"
 
 namespace isthmus::sim {
 namespace {
@@ -229,6 +230,31 @@ TEST(TheAddressMap, FindsWhatWasPlacedInARangeOfAnySize) {
   EXPECT_EQ(chunks(4 * kChunkBytes - 1, 4 * kChunkBytes + 1), (Addresses{3, 4}));
   EXPECT_EQ(chunks(5 * kChunkBytes, 6 * kChunkBytes), Addresses{});
   EXPECT_EQ(chunks(4 * kChunkBytes, 9000 * kChunkBytes), (Addresses{4, 7}));
+}
+
+TEST(Residency, CountsTheTouchedBytesOfAnyRangeAsAByteByByteCountDoes) {
+  std::mt19937_64 generator(3);
+  AddressMap map({}, 64U << 10U);
+  constexpr std::uint64_t kBase = 64U << 20U;
+  constexpr std::uint64_t kChunk = 2U << 20U;
+  for (const std::uint64_t chunk : {2, 0, 1}) placed(map, (kBase + chunk * kChunk) / 128);
+  Residency residency(map);
+  residency.grow([](std::uint32_t) { return true; }, true);
+  std::set<std::uint64_t> touched;
+  for (int i = 0; i < 600; ++i) {
+    const std::uint64_t line = kBase / 128 + generator() % 400;
+    residency.touch(placed(map, line).line());
+    touched.insert(line);
+  }
+  for (int i = 0; i < 300; ++i) {
+    const std::uint64_t begin = kBase + generator() % 50'000;
+    const std::uint64_t end = begin + 1 + generator() % 3000;
+    std::uint64_t expected = 0;
+    for (std::uint64_t at = begin; at < end; ++at) expected += touched.count(at / 128);
+    ASSERT_EQ(residency.touched_bytes(begin, end), expected) << begin << " to " << end;
+  }
+  EXPECT_EQ(residency.touched_bytes(kBase - 1000, kBase + 3 * kChunk + 1000), 128 * touched.size());
+  EXPECT_EQ(residency.touched_bytes(kBase, kBase), 0U);
 }
 
 TEST(TheAddressMap, SpreadsStridesOfPowersOfTwoOverAllPartitions) {

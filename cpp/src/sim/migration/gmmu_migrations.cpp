@@ -35,13 +35,11 @@ std::uint32_t Gmmu::start(const pages::Answer& answer, std::uint32_t page, std::
   migration.transfers.assign(answer.transfers.begin(), answer.transfers.end());
   for (const pages::Span span : migration.transfers) {
     migration.size_bytes += span.length_bytes;
-    const std::uint32_t at = map_.first_line(page) + span.offset_bytes / trace::kLineBytes;
-    note_use(Use::migrated, at, span.length_bytes);
-    note_use(Use::transfer, at, 1);
-    if (table_.policy().merge) {
-      const auto first = static_cast<std::uint32_t>(span.offset_bytes / trace::kLineBytes);
-      migration_of_line_.set(map_.first_line(page) + first, lines_of(span), index);
-    }
+    const std::uint32_t first =
+        map_.first_line(page) + static_cast<std::uint32_t>(span.offset_bytes / trace::kLineBytes);
+    note_use(Use::migrated, first, span.length_bytes);
+    note_use(Use::transfer, first, 1);
+    if (table_.policy().merge) migration_of_line_.set(first, lines_of(span), index);
   }
   last_migration_[page] = index;
   if (on_their_way_[page]++ == 0) ++pages_on_their_way_;

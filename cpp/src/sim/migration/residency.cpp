@@ -1,6 +1,7 @@
 #include "sim/migration/residency.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <span>
 
 namespace isthmus::sim {
@@ -12,43 +13,57 @@ void Residency::add_chunk(bool valid, bool count) {
   ++num_chunks_;
 }
 
-template <class Change>
-void Residency::for_words(std::uint32_t first_line, std::uint32_t num_lines, Change&& change) {
+template <class Words, class Visit>
+void Residency::for_words(Words& words, std::uint32_t first_line, std::uint32_t num_lines,
+                          Visit&& visit) {
   for (std::uint64_t line = first_line, end = line + num_lines; line < end;) {
     const std::uint64_t next = std::min(end, (line / 64 + 1) * 64);
     const std::uint64_t count = next - line;
     const std::uint64_t ones = count == 64 ? ~0ULL : (1ULL << count) - 1;
-    change(words_[line / 64], ones << (line % 64));
+    visit(words[line / 64], ones << (line % 64));
     line = next;
   }
 }
 
-bool Residency::any_touched(std::uint32_t first_line, std::uint32_t num_lines) const {
-  const std::uint64_t end = std::uint64_t{first_line} + num_lines;
-  for (std::uint64_t line = first_line; line < end; ++line) {
-    const Word& word = words_[line / 64];
-    if (word.touched == 0) {
-      line |= 63U;
-    } else if ((word.touched >> (line % 64) & 1U) != 0) {
-      return true;
-    }
+std::uint32_t Residency::num_touched(std::uint32_t first_line, std::uint32_t num_lines) const {
+  std::uint32_t found = 0;
+  for_words(words_, first_line, num_lines, [&](const Word& word, std::uint64_t bits) {
+    found += static_cast<std::uint32_t>(std::popcount(word.touched & bits));
+  });
+  return found;
+}
+
+std::uint64_t Residency::touched_bytes(std::uint64_t begin, std::uint64_t end) const {
+  using trace::kLineBytes;
+  std::uint64_t bytes = 0;
+  for (const std::uint64_t chunk : map_.placed_chunks(begin, end)) {
+    const std::uint64_t from = std::max(begin, chunk) - chunk;
+    const std::uint64_t to = std::min(end - chunk, map_.lines_per_chunk() * kLineBytes);
+    const std::uint32_t line = map_.first_line(map_.page_at(chunk));
+    const auto first = line + static_cast<std::uint32_t>(from / kLineBytes);
+    const auto last = line + static_cast<std::uint32_t>((to - 1) / kLineBytes);
+    bytes += num_touched(first, last - first + 1) * kLineBytes;
+    // Of the first line and of the last one, only a part may be meant.
+    if (num_touched(first, 1) != 0) bytes -= from % kLineBytes;
+    if (num_touched(last, 1) != 0) bytes -= (last - line + 1) * kLineBytes - to;
   }
-  return false;
+  return bytes;
 }
 
 void Residency::make_valid(std::uint32_t first_line, std::uint32_t num_lines) {
-  for_words(first_line, num_lines, [](Word& word, std::uint64_t bits) { word.valid |= bits; });
+  for_words(words_, first_line, num_lines,
+            [](Word& word, std::uint64_t bits) { word.valid |= bits; });
 }
 
 void Residency::make_valid_here(std::uint32_t first_line, std::uint32_t num_lines) {
-  for_words(first_line, num_lines, [](Word& word, std::uint64_t bits) {
+  for_words(words_, first_line, num_lines, [](Word& word, std::uint64_t bits) {
     word.valid |= bits;
     word.touched |= bits;
   });
 }
 
 void Residency::make_invalid(std::uint32_t first_line, std::uint32_t num_lines) {
-  for_words(first_line, num_lines, [](Word& word, std::uint64_t bits) {
+  for_words(words_, first_line, num_lines, [](Word& word, std::uint64_t bits) {
     word.valid &= ~bits;
     word.touched &= ~bits;
   });

@@ -33,9 +33,10 @@ public:
     word |= bit;
     return first;
   }
-  bool touched(std::uint32_t line) const { return words_[line / 64].touched >> (line % 64) & 1U; }
-  /// Whether a line of [first_line, first_line + num_lines) was touched since it arrived.
-  bool any_touched(std::uint32_t first_line, std::uint32_t num_lines) const;
+  /// How many lines of [first_line, first_line + num_lines) were touched since they arrived.
+  std::uint32_t num_touched(std::uint32_t first_line, std::uint32_t num_lines) const;
+  /// The bytes of [begin, end) in such lines; both are addresses.
+  std::uint64_t touched_bytes(std::uint64_t begin, std::uint64_t end) const;
   void make_valid(std::uint32_t first_line, std::uint32_t num_lines);
   /// The same for lines that don't arrive: what is touched of them isn't counted.
   void make_valid_here(std::uint32_t first_line, std::uint32_t num_lines);
@@ -68,8 +69,10 @@ private:
     std::uint32_t translated;
   };
   void add_chunk(bool valid, bool count);
-  template <class Change>
-  void for_words(std::uint32_t first_line, std::uint32_t num_lines, Change&& change);
+  /// Calls `visit` with each word of these lines, and their bits in it.
+  template <class Words, class Visit>
+  static void for_words(Words& words, std::uint32_t first_line, std::uint32_t num_lines,
+                        Visit&& visit);
 
   const AddressMap& map_;
   std::uint32_t num_chunks_ = 0;
