@@ -6,15 +6,13 @@
 
 #include <isthmus/errors.hpp>
 
+#include "host/memory/pages.hpp"
+
 namespace isthmus {
 namespace {
 
 // Requests on the link are of 128 bytes: reads of both memories begin with them, and with a unit.
 constexpr std::uintptr_t kAlignment = PagedMemory::kMinUnitBytes;
-
-std::size_t aligned(std::size_t size_bytes) {
-  return (size_bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
 
 void require_unit(std::size_t unit_bytes) {
   if (std::has_single_bit(unit_bytes) && unit_bytes >= PagedMemory::kMinUnitBytes &&
@@ -66,9 +64,9 @@ PagedLayout::PagedLayout(const PagedSource& source, const PagedOptions& options)
       parts_shift(unsigned(std::countr_zero(options.unit_bytes)) - unit_shift) {
   const std::uint64_t num_units = (end_byte + granule_bytes(options) - 1) >> unit_shift;
   num_frames = std::min(options.budget_bytes.value_or(0) >> unit_shift, num_units);
-  bits_bytes = aligned((num_units + 31) / 32 * sizeof(paged::word));
-  units_bytes = num_frames == 0 ? 0 : aligned(num_units * sizeof(paged::word));
-  frames_bytes = aligned(num_frames * sizeof(paged::word));
+  bits_bytes = host::round_up((num_units + 31) / 32 * sizeof(paged::word), kAlignment);
+  units_bytes = num_frames == 0 ? 0 : host::round_up(num_units * sizeof(paged::word), kAlignment);
+  frames_bytes = host::round_up(num_frames * sizeof(paged::word), kAlignment);
   item_bytes = (budgeted ? std::max<std::uint64_t>(num_frames, 1) : num_units) << unit_shift;
   map_bytes = kPagedBitsAt + 3 * bits_bytes;
   if (budgeted) map_bytes += 3 * bits_bytes + units_bytes + 2 * frames_bytes;

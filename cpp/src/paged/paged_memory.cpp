@@ -15,6 +15,7 @@
 
 #include "device/capture.hpp"
 #include "device/cleanup.hpp"
+#include "host/memory/pages.hpp"
 #include "paged/paged_launching.hpp"
 #include "paged/paged_layout.hpp"
 
@@ -27,7 +28,7 @@ template <typename Value>
 std::vector<Value> copied(const Driver& driver, CUdeviceptr pointer, std::size_t count) {
   const auto page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t size_bytes = count * sizeof(Value);
-  const std::size_t whole_bytes = (size_bytes + page_bytes - 1) / page_bytes * page_bytes;
+  const std::size_t whole_bytes = host::round_up(size_bytes, page_bytes);
   const std::unique_ptr<void, decltype(&std::free)> pages(
       std::aligned_alloc(page_bytes, whole_bytes), &std::free);
   if (pages == nullptr) throw std::bad_alloc();

@@ -4,6 +4,7 @@
 
 #include "device/capture.hpp"
 #include "device/cleanup.hpp"
+#include "host/memory/pages.hpp"
 
 namespace isthmus::window {
 namespace {
@@ -36,7 +37,7 @@ void CreatedMemory::make(std::size_t min_bytes, CUmemAllocationHandleType export
   std::size_t granule_bytes = 0;
   driver.call(symbol::mem_get_allocation_granularity)(&granule_bytes, &properties,
                                                       CU_MEM_ALLOC_GRANULARITY_MINIMUM);
-  size_bytes_ = (min_bytes + granule_bytes - 1) / granule_bytes * granule_bytes;
+  size_bytes_ = host::round_up(min_bytes, granule_bytes);
   driver.call(symbol::mem_create)(&handle_, size_bytes_, &properties, 0ull);
   driver.call(symbol::mem_address_reserve)(&pointer_, size_bytes_, std::size_t{0}, CUdeviceptr{0},
                                            0ull);

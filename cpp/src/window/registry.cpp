@@ -11,6 +11,7 @@
 #include "device/cleanup.hpp"
 #include "device/stream.hpp"
 #include "driver/forks.hpp"
+#include "host/memory/pages.hpp"
 #include "host/system/pci.hpp"
 #include "window/backends/gdrdrv_abi.hpp"
 #include "window/created_memory.hpp"
@@ -89,7 +90,7 @@ constexpr std::array kOrder{WindowBackend::dmabuf, WindowBackend::gdrdrv, Window
 
 DevicePages around(std::uintptr_t pointer, std::size_t size_bytes, std::size_t page_bytes) {
   const std::uintptr_t begin = pointer / page_bytes * page_bytes;
-  const std::uintptr_t end = (pointer + size_bytes + page_bytes - 1) / page_bytes * page_bytes;
+  const std::uintptr_t end = host::round_up(pointer + size_bytes, page_bytes);
   return {begin, end - begin};
 }
 

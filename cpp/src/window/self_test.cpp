@@ -7,13 +7,14 @@
 
 #include <isthmus/errors.hpp>
 
+#include "host/memory/pages.hpp"
 #include "window/copies/streaming_copy.hpp"
 
 namespace isthmus::window {
 namespace {
 
 constexpr std::size_t kTestBytes = 256;
-constexpr std::size_t kLineBytes = 64;
+using host::kLineBytes;
 constexpr std::uintptr_t kPageMask = ~std::uintptr_t{4095};
 // If a kernel keeps changing the ends, the comparison proves nothing; three tries are enough.
 constexpr int kTries = 3;

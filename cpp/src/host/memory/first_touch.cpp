@@ -82,7 +82,7 @@ bool touch_pages(std::byte* memory, std::size_t size_bytes) noexcept {
 
 bool advise_huge_pages(std::byte* memory, std::size_t size_bytes) noexcept {
   const auto start = reinterpret_cast<std::uintptr_t>(memory);
-  const std::uintptr_t first = (start + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
+  const std::uintptr_t first = round_up(start, kHugePageBytes);
   const std::uintptr_t end = (start + size_bytes) / kHugePageBytes * kHugePageBytes;
   if (first >= end || !may_have_huge_pages()) return false;
   return madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE) == 0;

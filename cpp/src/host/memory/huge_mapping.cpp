@@ -19,6 +19,7 @@
 
 #include "host/cpu/signal_block.hpp"
 #include "host/memory/first_touch.hpp"
+#include "host/memory/pages.hpp"
 
 namespace isthmus::host {
 
@@ -52,11 +53,6 @@ namespace {
 constexpr std::size_t kBitsPerWord = 8 * sizeof(unsigned long);
 // Linux supports at most 1024 nodes (CONFIG_NODES_SHIFT 10).
 constexpr std::size_t kMaxNodes = 1024;
-
-std::size_t whole_pages(std::size_t size_bytes) {
-  const auto page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return (size_bytes + page_bytes - 1) / page_bytes * page_bytes;
-}
 
 [[noreturn]] void throw_no_room(std::size_t size_bytes, int error) {
   throw std::system_error(error, std::generic_category(),
@@ -93,7 +89,7 @@ void prefer_node(std::byte* memory, std::size_t size_bytes, int node) {
 
 HugeMapping::HugeMapping(std::size_t size_bytes, int numa_node, InChildren in_children) {
   if (size_bytes == 0) throw UsageError("host memory of 0 bytes: give at least 1");
-  size_bytes_ = whole_pages(size_bytes);
+  size_bytes_ = round_up(size_bytes, page_bytes());
   if (size_bytes_ == 0) throw_no_room(size_bytes, ENOMEM);
   data_ = map_aligned(size_bytes_);
   if (in_children == InChildren::missing) madvise(data_, size_bytes_, MADV_DONTFORK);

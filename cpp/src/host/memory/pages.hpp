@@ -14,6 +14,11 @@ inline constexpr std::size_t kSmallPageBytes = 4096;
 /// A cache line: what a core fetches and stores at once.
 inline constexpr std::size_t kLineBytes = 64;
 
+/// The least multiple of `multiple`, which is > 0, that isn't below `size`: bytes, or an address.
+constexpr std::size_t round_up(std::size_t size, std::size_t multiple) noexcept {
+  return (size + multiple - 1) / multiple * multiple;
+}
+
 /// The kernel's page size: 4096 on x86-64.
 std::size_t page_bytes() noexcept;
 

@@ -8,6 +8,7 @@
 
 #include <isthmus/errors.hpp>
 
+#include "host/memory/pages.hpp"
 #include "measure/loops/copy_buffers.hpp"
 #include "measure/loops/sampling.hpp"
 
@@ -15,7 +16,6 @@ namespace isthmus::measure {
 namespace {
 
 constexpr int kPoison = 0x3C;
-constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kWordBytes = 4;
 
 std::size_t checked_piece(std::size_t piece_bytes, std::size_t num_pieces,
@@ -33,7 +33,7 @@ std::size_t checked_piece(std::size_t piece_bytes, std::size_t num_pieces,
 
 /// Whole cache lines, and one more that isn't copied.
 std::size_t slot_for(std::size_t piece_bytes) {
-  return (piece_bytes + kLineBytes - 1) / kLineBytes * kLineBytes + kLineBytes;
+  return host::round_up(piece_bytes, host::kLineBytes) + host::kLineBytes;
 }
 
 /// A step that visits each slot once, far from the one before: near the golden section of their

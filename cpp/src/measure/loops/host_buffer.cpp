@@ -10,6 +10,7 @@
 #include "device/buffers.hpp"
 #include "host/cpu/topology.hpp"
 #include "host/memory/memory_limits.hpp"
+#include "host/memory/pages.hpp"
 #include "host/memory/pattern.hpp"
 #include "window/copies/streaming_copy.hpp"
 
@@ -116,7 +117,7 @@ transfer::PinnedRegion pin_huge_pages(const Context& context, std::size_t size_b
   PinOptions options;
   if (numa_node) options.numa_node = *numa_node;
   const std::size_t whole_bytes =
-      (std::max(size_bytes, kMinHugeBytes) + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
+      host::round_up(std::max(size_bytes, kMinHugeBytes), kHugePageBytes);
   // A driver's copy must not cross from one piece to the next.
   options.max_piece_bytes = whole_bytes;
   transfer::PinnedRegion region(context, whole_bytes, options);

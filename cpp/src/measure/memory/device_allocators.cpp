@@ -5,6 +5,7 @@
 #include <isthmus/errors.hpp>
 
 #include "device/stream.hpp"
+#include "host/memory/pages.hpp"
 #include "measure/memory/allocator_parts.hpp"
 
 namespace isthmus::measure {
@@ -128,8 +129,7 @@ public:
     std::size_t granularity_bytes = 0;
     driver().call(symbol::mem_get_allocation_granularity)(&granularity_bytes, &properties_,
                                                           CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
-    whole_bytes_ =
-        (shape.size_bytes + granularity_bytes - 1) / granularity_bytes * granularity_bytes;
+    whole_bytes_ = host::round_up(shape.size_bytes, granularity_bytes);
   }
 
   void allocate(std::size_t slot) override {

@@ -7,6 +7,7 @@
 #include <isthmus/errors.hpp>
 
 #include "device/buffers.hpp"
+#include "host/memory/pages.hpp"
 #include "measure/loops/host_buffer.hpp"
 #include "measure/loops/sampling.hpp"
 
@@ -112,8 +113,6 @@ void FilledDevice::fill(const Context& context) {
 
 namespace {
 
-constexpr std::size_t kPageBytes = 4096;
-
 bool thrashes(ManagedWay way) {
   return way == ManagedWay::thrashing || way == ManagedWay::thrashing_random;
 }
@@ -213,7 +212,7 @@ private:
   double timed_touch() {
     const volatile std::byte* const bytes = host();
     const auto start = Clock::now();
-    for (std::size_t offset = 0; offset < options_.size_bytes; offset += kPageBytes) {
+    for (std::size_t offset = 0; offset < options_.size_bytes; offset += host::kSmallPageBytes) {
       (void)bytes[offset];
     }
     return seconds_since(start);

@@ -164,7 +164,7 @@ public:
   /// Adds the host's pages that are wholly in this part: the contents of others are kept.
   void add_whole_pages(const Part& part) {
     const std::uint64_t page = host::page_bytes();
-    const std::uint64_t first = (part.first + page - 1) / page * page;
+    const std::uint64_t first = host::round_up(part.first, page);
     const std::uint64_t end = (part.first + part.size_bytes) / page * page;
     if (first < end) add({first, end - first});
   }

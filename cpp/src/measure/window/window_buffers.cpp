@@ -8,6 +8,7 @@
 
 #include "host/cpu/copy_instructions.hpp"
 #include "host/cpu/topology.hpp"
+#include "host/memory/pages.hpp"
 #include "host/memory/pattern.hpp"
 #include "measure/loops/sampling.hpp"
 
@@ -98,14 +99,13 @@ void WindowBuffers::check_host(const std::byte* brought, std::size_t size_bytes)
 
 namespace {
 
-constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kMaxRegions = 64;
 constexpr std::size_t kMaxBytes = std::size_t{16} << 20U;
 
 /// At least a page apart, but not by a multiple of the page size: prefetchers stop at a page's end,
 /// and equal offsets would compete for the same cache sets.
 std::size_t stride_for(std::size_t size_bytes) {
-  return (size_bytes + kPageBytes - 1) / kPageBytes * kPageBytes + kPageBytes + 64;
+  return host::round_up(size_bytes, host::kSmallPageBytes) + host::kSmallPageBytes + 64;
 }
 
 std::size_t count_for(std::size_t size_bytes, bool cold) {

@@ -1,3 +1,4 @@
+#include "host/memory/pages.hpp"
 #include "measure/window/window_loops.hpp"
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 namespace isthmus::measure {
 namespace {
 
-constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kPostedBytes = std::size_t{64}
                                      << 10U;  // 1024 lines: far more than a core has
                                               // buffers for, so that it has to wait
@@ -119,7 +119,7 @@ private:
   }
 
   void add_posted() {
-    const std::size_t stride = (size_bytes_ + kLineBytes - 1) / kLineBytes * kLineBytes;
+    const std::size_t stride = host::round_up(size_bytes_, host::kLineBytes);
     const std::size_t num_posts = std::max<std::size_t>(1, kPostedBytes / stride);
     Window& window = buffers_.window();
     buffers_.poison_device();

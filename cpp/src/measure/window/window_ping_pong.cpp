@@ -1,3 +1,4 @@
+#include "host/memory/pages.hpp"
 #include "measure/window/window_loops.hpp"
 
 #include <algorithm>
@@ -19,17 +20,16 @@ using Words = std::vector<std::uint32_t>;
 
 constexpr std::size_t kWarmUpRounds = 10;
 constexpr unsigned kDataLanes = 256;
-constexpr std::size_t kPageBytes = 4096;  // flags and data have separate pages
 
-/// The layout of both memories.
+/// The layout of both memories: flags and data have pages of their own.
 struct FlagLayout {
   explicit FlagLayout(std::size_t data_bytes)
-      : output(input + (data_bytes + kPageBytes - 1) / kPageBytes * kPageBytes),
-        size_bytes(output + data_bytes + kPageBytes) {}
+      : output(input + host::round_up(data_bytes, host::kSmallPageBytes)),
+        size_bytes(output + data_bytes + host::kSmallPageBytes) {}
 
   std::size_t question = 0;
-  std::size_t answer = kPageBytes;
-  std::size_t input = 2 * kPageBytes;
+  std::size_t answer = host::kSmallPageBytes;
+  std::size_t input = 2 * host::kSmallPageBytes;
   std::size_t output;
   std::size_t size_bytes;
 };

@@ -7,6 +7,7 @@
 #include <isthmus/errors.hpp>
 
 #include "device/capture.hpp"
+#include "host/memory/pages.hpp"
 #include "transfer/carriers/carrier.hpp"
 #include "transfer/carriers/driver_copy.hpp"
 #include "transfer/request/failed_copy.hpp"
@@ -50,7 +51,7 @@ void RegisteredCarrier::carry(const Plan& plan, const Request& request) const {
   const void* const host = plan.uploads() ? ends.source : ends.target;
   const auto page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<std::uintptr_t>(host);
-  const std::uintptr_t first = (begin + page_bytes - 1) / page_bytes * page_bytes;
+  const std::uintptr_t first = host::round_up(begin, page_bytes);
   const std::uintptr_t last = (begin + ends.size_bytes) / page_bytes * page_bytes;
   // The bytes at the ends lie in pages shared with other memory, which must not be pinned: the
   // driver copies them directly.

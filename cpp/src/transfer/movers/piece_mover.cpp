@@ -13,6 +13,7 @@
 #include "device/cleanup.hpp"
 #include "device/kernel_cache.hpp"
 #include "device/stream.hpp"
+#include "host/memory/pages.hpp"
 #include "transfer/request/failed_copy.hpp"
 
 namespace isthmus::transfer {
@@ -92,7 +93,7 @@ public:
   /// Null if there is no room left.
   std::byte* take(const LinkPiece& piece) noexcept {
     const std::size_t lead = piece.device % kAlignment;
-    const std::size_t first = (used_ + kAlignment - 1) / kAlignment * kAlignment + lead;
+    const std::size_t first = host::round_up(used_, kAlignment) + lead;
     if (first + piece.size_bytes > kStagedBytes) return nullptr;
     used_ = first + piece.size_bytes;
     return begin_ + first;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "driver/driver.hpp"
+#include "host/memory/pages.hpp"
 
 namespace isthmus::transfer {
 
@@ -29,7 +30,7 @@ constexpr std::size_t class_step_bytes(std::size_t size_bytes) noexcept {
 /// The smallest class that holds `size_bytes`, which is > 0 and at most 2^62.
 constexpr std::size_t class_bytes(std::size_t size_bytes) noexcept {
   const std::size_t step_bytes = class_step_bytes(size_bytes);
-  return (size_bytes + step_bytes - 1) / step_bytes * step_bytes;
+  return host::round_up(size_bytes, step_bytes);
 }
 
 /// The number of the largest class that is at most `size_bytes`, a multiple of a granule.

@@ -13,6 +13,7 @@
 #include "host/cpu/clock.hpp"
 #include "host/memory/first_touch.hpp"
 #include "host/memory/memory_limits.hpp"
+#include "host/memory/pages.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -36,7 +37,8 @@ PinnedPoolOptions completed(PinnedPoolOptions options) {
                      " bytes: more than max_piece_bytes, " +
                      std::to_string(options.pin.max_piece_bytes));
   }
-  options.region_bytes = round_up(std::max(options.region_bytes, kHugePageBytes), kHugePageBytes);
+  options.region_bytes =
+      host::round_up(std::max(options.region_bytes, kHugePageBytes), kHugePageBytes);
   if (options.max_bytes == 0) options.max_bytes = default_cap();
   return options;
 }

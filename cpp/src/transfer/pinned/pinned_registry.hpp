@@ -21,10 +21,6 @@
 
 namespace isthmus::transfer {
 
-constexpr std::size_t round_up(std::size_t size_bytes, std::size_t multiple) noexcept {
-  return (size_bytes + multiple - 1) / multiple * multiple;
-}
-
 /// The most that a block of this requested size may take: an eighth more.
 constexpr std::size_t with_waste(std::size_t size_bytes) noexcept {
   return size_bytes + size_bytes / 8;
@@ -33,9 +29,9 @@ constexpr std::size_t with_waste(std::size_t size_bytes) noexcept {
 /// The size of a region for one block: whole huge pages, or small pages if huge ones waste too
 /// much.
 inline std::size_t whole_region_bytes(std::size_t size_bytes) noexcept {
-  const std::size_t huge_bytes = round_up(size_bytes, host::kHugePageBytes);
+  const std::size_t huge_bytes = host::round_up(size_bytes, host::kHugePageBytes);
   return huge_bytes <= with_waste(size_bytes) ? huge_bytes
-                                              : round_up(size_bytes, host::page_bytes());
+                                              : host::round_up(size_bytes, host::page_bytes());
 }
 
 /// Not synchronised. Makes no driver call.

@@ -6,6 +6,7 @@
 #include <isthmus/errors.hpp>
 
 #include "host/cpu/clock.hpp"
+#include "host/memory/pages.hpp"
 #include "transfer/pinned/pinned_registry.hpp"
 
 namespace isthmus::transfer {
@@ -31,8 +32,8 @@ Block* PinnedRegistry::pin_shared(Lock& lock, const Request& request) {
   lock.lock();
   while (true) {
     if (Block* block = take(request)) return block;  // from the region that another thread pinned
-    const std::size_t min_bytes =
-        round_up(class_bytes(request.size_bytes) + request.alignment_bytes, host::page_bytes());
+    const std::size_t min_bytes = host::round_up(
+        class_bytes(request.size_bytes) + request.alignment_bytes, host::page_bytes());
     const std::size_t room_bytes =
         options_.max_bytes - std::min(options_.max_bytes, stats_.pinned_bytes);
     const std::size_t size_bytes =

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host/memory/pages.hpp"
+
 namespace isthmus::transfer {
 namespace {
 
@@ -115,8 +117,7 @@ bool FileSource::fill_directly(std::byte* slot, std::uint64_t offset_bytes,
   const std::uint64_t first = block_before(offset_bytes);
   const std::size_t lead_bytes = static_cast<std::size_t>(offset_bytes - first);
   const std::size_t needed_bytes = lead_bytes + size_bytes;
-  const std::size_t whole_bytes =
-      (needed_bytes + host::kSmallPageBytes - 1) / host::kSmallPageBytes * host::kSmallPageBytes;
+  const std::size_t whole_bytes = host::round_up(needed_bytes, host::kSmallPageBytes);
   const ssize_t count =
       read_at(direct_descriptor_, slot, whole_bytes, first, Reading::whole_blocks);
   if (count < 0) return false;

@@ -24,8 +24,7 @@ host::SpinLimits limits_of(const StagingJob& job) noexcept {
 
 /// The distance between slots for pieces of up to `piece_bytes`, wherever they begin.
 std::size_t stride_for(std::size_t piece_bytes) noexcept {
-  return (piece_bytes + kSlotSlackBytes + host::kSmallPageBytes - 1) / host::kSmallPageBytes *
-         host::kSmallPageBytes;
+  return host::round_up(piece_bytes + kSlotSlackBytes, host::kSmallPageBytes);
 }
 
 /// Fills a part's place in the slot of its piece.

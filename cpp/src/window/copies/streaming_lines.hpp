@@ -5,12 +5,13 @@
 #include <cstdint>
 #include <cstring>
 
+#include "host/memory/pages.hpp"
 #include "window/copies/streaming_copy.hpp"
 
 namespace isthmus::window {
 
 /// What a core transfers to or from write-combined memory at once.
-inline constexpr std::size_t kLineBytes = 64;
+using host::kLineBytes;
 
 inline std::size_t bytes_into_line(const void* address) noexcept {
   return reinterpret_cast<std::uintptr_t>(address) % kLineBytes;
