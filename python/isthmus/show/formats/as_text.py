@@ -1,13 +1,13 @@
 """A run as plain text: aligned columns, no colour, the same bytes for the same width."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from isthmus.measure.run.model import Run
 from isthmus.show.document.closing import closing_lines
 from isthmus.show.fitting import PAGE_WIDTH, blocks_text, table_lines, wrapped_lines
 from isthmus.show.heading import about_device, emulated_warning, head_lines
-from isthmus.show.page import Page
+from isthmus.show.page import Page, Table
 from isthmus.show.tables.alloc import alloc_notes, alloc_tables
 from isthmus.show.tables.bandwidth import bandwidth_notes, bandwidth_table
 from isthmus.show.tables.doubts import doubt_notes
@@ -32,24 +32,29 @@ from isthmus.show.tables.windows import window_notes, window_tables
 
 # As long as "device  ".
 _HEAD_INDENT = " " * 8
+_Part = tuple[set[str], Callable[[Run], Iterable[Table]], Callable[[Run], Iterable[str]]]
+_PARTS: tuple[_Part, ...] = (
+    ({"bandwidth"}, memory_tables, memory_notes),
+    ({"bandwidth", "overlap"}, request_tables, request_notes),
+    ({"bandwidth", "latency"}, fitted_tables, fitted_notes),
+    ({"latency"}, small_copy_tables, comparison_lines),
+    ({"latency"}, experiment_tables, experiment_notes),
+    ({"alloc"}, alloc_tables, alloc_notes),
+    ({"pinned_vs_pageable"}, pinned_vs_pageable_tables, pinned_vs_pageable_notes),
+    ({"windows"}, window_tables, window_notes),
+    ({"numa"}, numa_tables, numa_notes),
+    ({"multi"}, multi_tables, multi_notes),
+    ({"paging"}, paging_tables, paging_notes),
+)
+"""Suites, and the tables and notes of their results; in the page's order."""
 
 
 def page_of(run: Run) -> Page:
     """Collect the contents of a run's report."""
-    of_device = (
-        bandwidth_table(run),
-        *memory_tables(run),
-        *request_tables(run),
-        *fitted_tables(run),
-        *small_copy_tables(run),
-        *experiment_tables(run),
-        *alloc_tables(run),
-        *pinned_vs_pageable_tables(run),
-        *window_tables(run),
-        *numa_tables(run),
-        *multi_tables(run),
-        *paging_tables(run),
-    )
+    suites = {result.suite for result in run.results}
+    # Results of early versions have no suite.
+    parts = [part for part in _PARTS if part[0] & suites or "" in suites]
+    of_device = (bandwidth_table(run), *(table for _, tables, _ in parts for table in tables(run)))
     return Page(
         warning=emulated_warning(run.machine),
         head=head_lines(run),
@@ -57,17 +62,7 @@ def page_of(run: Run) -> Page:
         tables=(*about_device(run.machine, of_device), *host_tables(run)),
         foot=(
             *bandwidth_notes(run),
-            *memory_notes(run),
-            *request_notes(run),
-            *fitted_notes(run),
-            *comparison_lines(run),
-            *experiment_notes(run),
-            *alloc_notes(run),
-            *pinned_vs_pageable_notes(run),
-            *window_notes(run),
-            *numa_notes(run),
-            *multi_notes(run),
-            *paging_notes(run),
+            *(note for _, _, notes in parts for note in notes(run)),
             *host_notes(run),
             *doubt_notes(run),
         ),
