@@ -1,0 +1,62 @@
+// What a watched process counts, in a file that is mapped shared: it outlives os._exit() and kill -9.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace isthmus::preload {
+
+using u8 = uint8_t;
+using u16 = uint16_t;
+using u32 = uint32_t;
+using u64 = uint64_t;
+using text = char;
+
+constexpr u32 kCountersVersion = 1;
+constexpr char kCountersMagic[] = "ISTHWTCH";
+
+/// What lies at an end of a copy.
+enum Kind : u8 { kNone, kPageable, kPinned, kDevice, kManaged, kArray };
+constexpr const char* kKindNames[] = {"", "pageable", "pinned", "device", "managed", "array"};
+/// What an entry point does; reports read the number.
+enum EntryClass : u32 { kCopy, kAlloc, kFree, kPin, kUnpin, kWait, kLaunch, kResolve, kControl };
+constexpr const char* kClassNames[] = {"copy", "alloc",  "free",    "pin",    "unpin",
+                                       "wait", "launch", "resolve", "control"};
+
+// clang-format off
+#define ISTHMUS_RECORD(name) struct name {
+#define ISTHMUS_MEMBER(type, member) type member;
+#define ISTHMUS_ARRAY(type, member, number) type member[number];
+#define ISTHMUS_END };
+#define ISTHMUS_TABLE(member, record, capacity)
+#include "preload/counters.inc"
+#undef ISTHMUS_TABLE
+#undef ISTHMUS_END
+#undef ISTHMUS_ARRAY
+#undef ISTHMUS_MEMBER
+#undef ISTHMUS_RECORD
+// clang-format on
+
+constexpr size_t aligned(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
+
+/// Where the tables lie in the file; the events follow the last one.
+struct Layout {
+  size_t total = aligned(sizeof(Header));
+#define ISTHMUS_RECORD(name)
+#define ISTHMUS_MEMBER(type, member)
+#define ISTHMUS_ARRAY(type, member, number)
+#define ISTHMUS_END
+#define ISTHMUS_TABLE(member, record, capacity) \
+  static constexpr u32 member##_capacity = capacity;   \
+  size_t member = total; \
+  size_t after_##member = total += aligned(sizeof(record) * capacity);
+#include "preload/counters.inc"
+#undef ISTHMUS_TABLE
+#undef ISTHMUS_END
+#undef ISTHMUS_ARRAY
+#undef ISTHMUS_MEMBER
+#undef ISTHMUS_RECORD
+  size_t events = total;
+};
+
+}  // namespace isthmus::preload
