@@ -24,7 +24,7 @@ fuzzing := build/fuzz
 pip := $(BIN)/pip install -q --disable-pip-version-check
 packages_of := $(BIN)/python cmake/build_requirements.py
 # The last is no part of the package: tests in Python need it before all those in C++ are compiled.
-installed := _native;isthmus_emulator;isthmus;gdrapi;isthmus_system_faults
+installed := _native;isthmus_emulator;isthmus;gdrapi;isthmus_watch;isthmus_exec;isthmus_system_faults
 cores := $(shell nproc)
 # As many compilers as cores. Ninja's one or two more took a fifteenth longer on two cores.
 export CMAKE_BUILD_PARALLEL_LEVEL := $(cores)

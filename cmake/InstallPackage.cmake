@@ -6,6 +6,11 @@ endfunction()
 # The emulated driver lies beside the module: that is where locate_driver() looks.
 install_package_part(TARGETS _native isthmus_emulator LIBRARY DESTINATION isthmus)
 
+# What `isthmus watch` preloads, and what `isthmus exec` opens then.
+if(TARGET isthmus_watch)
+  install_package_part(TARGETS isthmus_watch isthmus_exec LIBRARY DESTINATION isthmus)
+endif()
+
 # A wheel holds no symbolic links, so what is linked to elsewhere is copied. Programs already linked look for the name with a
 # number; linkers, ctypes and NCCL for the one without.
 foreach(library isthmus gdrapi)

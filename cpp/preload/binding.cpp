@@ -1,0 +1,243 @@
+#include "preload/binding.hpp"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "preload/counting.hpp"
+#include "preload/settings.hpp"
+
+#if !defined(__x86_64__)
+#error "the trampoline of dlsym is written for x86-64"
+#endif
+
+extern "C" {
+// The trampoline reads it.
+__attribute__((visibility("hidden"))) isthmus::preload::Dlsym isthmus_real_dlsym = nullptr;
+}
+
+namespace isthmus::preload {
+
+DriverFunctions driver;
+
+namespace {
+
+constexpr unsigned kTableSize = 512;  // more than twice as many as entries
+static_assert(kTableSize > 2 * kNumEntries);
+
+struct AddressRow {
+  void* real;
+  Entry* entry;
+};
+AddressRow by_address[kTableSize];
+Entry* by_name[kTableSize];
+
+unsigned hash_of(const char* name) {
+  unsigned hash = 2166136261u;  // FNV-1a
+  for (; *name != '\0'; ++name) hash = (hash ^ static_cast<unsigned char>(*name)) * 16777619u;
+  return hash;
+}
+unsigned hash_of(const void* address) {
+  return static_cast<unsigned>((reinterpret_cast<uintptr_t>(address) >> 4) * 2654435761u >> 12);
+}
+
+/// The code of a library, from whose calls nothing is wanted.
+struct Range {
+  uintptr_t begin;
+  uintptr_t end;
+};
+constexpr int kMaxIgnored = 4;
+Range ignored[kMaxIgnored];
+int num_ignored = 0;
+
+struct Search {
+  uintptr_t address;
+  Range found;
+};
+int find_range(dl_phdr_info* info, size_t, void* data) {
+  auto& search = *static_cast<Search*>(data);
+  Range range{UINTPTR_MAX, 0};
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD) continue;
+    const uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
+    if (begin < range.begin) range.begin = begin;
+    if (begin + segment.p_memsz > range.end) range.end = begin + segment.p_memsz;
+  }
+  if (search.address < range.begin || search.address >= range.end) return 0;
+  search.found = range;
+  return 1;
+}
+
+bool is_ignored(const void* caller) {
+  const auto address = reinterpret_cast<uintptr_t>(caller);
+  const int number = __atomic_load_n(&num_ignored, __ATOMIC_ACQUIRE);
+  for (int i = 0; i < number; ++i)
+    if (address >= ignored[i].begin && address < ignored[i].end) return true;
+  return false;
+}
+
+pthread_mutex_t binding = PTHREAD_MUTEX_INITIALIZER;
+bool is_bound = false;
+
+void enter_address(void* real, Entry& entry) {
+  unsigned slot = hash_of(real) % kTableSize;
+  while (by_address[slot].real != nullptr && by_address[slot].real != real)
+    slot = (slot + 1) % kTableSize;
+  by_address[slot] = {real, &entry};
+  __atomic_store_n(&entry.real, real, __ATOMIC_RELEASE);
+}
+
+DriverFunctions functions_of(void* library, Dlsym find) {
+  const auto get = [&]<typename Function>(Function*& function, const char* name) {
+    function = reinterpret_cast<Function*>(find(library, name));
+  };
+  DriverFunctions found{};
+  get(found.pointer_attributes, "cuPointerGetAttributes");
+  get(found.pointer_attribute, "cuPointerGetAttribute");
+  get(found.is_capturing, "cuStreamIsCapturing");
+  get(found.synchronize, "cuStreamSynchronize");
+  get(found.current_context, "cuCtxGetCurrent");
+  get(found.current_device, "cuCtxGetDevice");
+  get(found.retain_primary, "cuDevicePrimaryCtxRetain");
+  get(found.release_primary, "cuDevicePrimaryCtxRelease_v2");
+  return found;
+}
+
+__attribute__((constructor)) void at_start() { real_dlsym(); }  // while there is one thread
+
+}  // namespace
+
+Entry* entry_named(const char* name) {
+  for (unsigned slot = hash_of(name) % kTableSize; by_name[slot] != nullptr;
+       slot = (slot + 1) % kTableSize)
+    if (strcmp(by_name[slot]->name, name) == 0) return by_name[slot];
+  return nullptr;
+}
+
+Dlsym real_dlsym() {
+  Dlsym found = __atomic_load_n(&isthmus_real_dlsym, __ATOMIC_ACQUIRE);
+  if (found != nullptr) return found;
+  found = reinterpret_cast<Dlsym>(dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34"));
+  if (found == nullptr) found = reinterpret_cast<Dlsym>(dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5"));
+  if (found == nullptr) abort();  // no libc that this library could have been linked with
+  for (Entry& entry : entries) {
+    unsigned slot = hash_of(entry.name) % kTableSize;
+    while (by_name[slot] != nullptr && by_name[slot] != &entry) slot = (slot + 1) % kTableSize;
+    by_name[slot] = &entry;
+  }
+  __atomic_store_n(&isthmus_real_dlsym, found, __ATOMIC_RELEASE);
+  return found;
+}
+
+void ignore_calls_from(const void* function) {
+  Search search{reinterpret_cast<uintptr_t>(function), {}};
+  dl_iterate_phdr(find_range, &search);
+  const int number = __atomic_load_n(&num_ignored, __ATOMIC_RELAXED);
+  if (search.found.end == 0 || number == kMaxIgnored) return;
+  ignored[number] = search.found;
+  __atomic_store_n(&num_ignored, number + 1, __ATOMIC_RELEASE);
+}
+
+bool bind_driver() {
+  if (__atomic_load_n(&is_bound, __ATOMIC_ACQUIRE)) return true;
+  const int error = errno;
+  const Dlsym find = real_dlsym();
+  // Kept open: the driver can't be unloaded anyway.
+  void* const library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) {
+    errno = error;
+    return false;
+  }
+  void* found[kNumEntries];
+  for (int i = 0; i < kNumEntries; ++i) found[i] = find(library, entries[i].name);
+  const DriverFunctions functions = functions_of(library, find);
+  Search search{reinterpret_cast<uintptr_t>(find(library, "cuInit")), {}};
+  dl_iterate_phdr(find_range, &search);
+
+  pthread_mutex_lock(&binding);
+  if (!is_bound) {
+    for (int i = 0; i < kNumEntries; ++i)
+      if (found[i] != nullptr) enter_address(found[i], entries[i]);
+    driver = functions;
+    ignored[0] = search.found;  // the driver asks for its own functions
+    num_ignored = 1;
+    read_settings();
+    begin_counting();
+    __atomic_store_n(&is_bound, true, __ATOMIC_RELEASE);
+  }
+  pthread_mutex_unlock(&binding);
+  errno = error;
+  return true;
+}
+
+void* substitute(void* address) {
+  if (address == nullptr || !bind_driver()) return address;
+  for (unsigned slot = hash_of(address) % kTableSize; by_address[slot].real != nullptr;
+       slot = (slot + 1) % kTableSize)
+    if (by_address[slot].real == address) return by_address[slot].entry->exported;
+  return address;
+}
+
+void* bind_late(Entry& entry) {
+  if (bind_driver() && entry.real != nullptr) return entry.real;
+  return real_dlsym()(RTLD_NEXT, entry.name);
+}
+
+namespace {
+
+struct Found {
+  void* value;
+  long is_handled;
+};
+
+/// What a program's dlsym gives. Not handled: libc's is jumped to, as if nobody had looked.
+extern "C" __attribute__((visibility("hidden"), used)) Found isthmus_dlsym(void* handle,
+                                                                           const char* name,
+                                                                           void* caller) {
+  const Dlsym find = real_dlsym();
+  if (name == nullptr || name[0] != 'c' || name[1] != 'u' || name[2] < 'A' || name[2] > 'Z')
+    return {nullptr, 0};
+  if (handle == RTLD_NEXT) return {nullptr, 0};  // another interposer's way to the real one
+  Entry* const entry = entry_named(name);
+  if (entry == nullptr) {
+    note_unwatched(name, 0);
+    return {nullptr, 0};
+  }
+  if (is_ignored(caller)) return {nullptr, 0};
+  void* found = handle == RTLD_DEFAULT ? find(RTLD_NEXT, name) : find(handle, name);
+  // A handle of the program itself finds us, who were not there.
+  if (found == entry->exported) found = find(RTLD_NEXT, name);
+  void* const given = substitute(found);
+  if (given != found) count_given(Given::by_dlsym);
+  return {given, 1};  // null: dlerror() says what it would have said
+}
+
+}  // namespace
+}  // namespace isthmus::preload
+
+__asm__(
+    ".text\n"
+    ".globl dlsym\n"
+    ".type dlsym,@function\n"
+    ".p2align 4\n"
+    "dlsym:\n"
+    "  endbr64\n"
+    "  push %rdi\n"
+    "  push %rsi\n"
+    "  sub $8, %rsp\n"
+    "  mov 24(%rsp), %rdx\n"
+    "  call isthmus_dlsym\n"
+    "  add $8, %rsp\n"
+    "  pop %rsi\n"
+    "  pop %rdi\n"
+    "  test %rdx, %rdx\n"
+    "  jne 1f\n"
+    "  mov isthmus_real_dlsym(%rip), %rax\n"
+    "  jmp *%rax\n"
+    "1: ret\n"
+    ".size dlsym,.-dlsym\n");

@@ -1,0 +1,41 @@
+// How the library gets between a program and its driver, and to the driver itself.
+#pragma once
+
+#include "preload/entries.hpp"
+
+namespace isthmus::preload {
+
+/// Functions of the driver that are used, not watched. Null until the driver is bound.
+struct DriverFunctions {
+  PFN_cuPointerGetAttributes_v7000 pointer_attributes;
+  PFN_cuPointerGetAttribute_v4000 pointer_attribute;
+  PFN_cuStreamIsCapturing_v10000 is_capturing;
+  PFN_cuStreamSynchronize_v2000 synchronize;
+  PFN_cuCtxGetCurrent_v4000 current_context;
+  PFN_cuCtxGetDevice_v2000 current_device;
+  PFN_cuDevicePrimaryCtxRetain_v7000 retain_primary;
+  PFN_cuDevicePrimaryCtxRelease_v11000 release_primary;
+};
+extern DriverFunctions driver;
+
+using Dlsym = void* (*)(void*, const char*);
+/// libc's dlsym, or that of another interposer, which sees what it would see without us.
+Dlsym real_dlsym();
+
+/// Finds the driver if the process has loaded one; never loads it. False: there is none yet. What
+/// asks the dynamic linker comes before any lock: another thread may hold the linker's own.
+bool bind_driver();
+
+/// The wrapper in the place of an address that the driver gave out; any other address unchanged.
+void* substitute(void* address);
+
+/// The real function, also for a program that was linked with the driver under another name.
+void* bind_late(Entry& entry);
+
+/// Names an entry point that copies and has no row, in the report.
+void note_unwatched(const char* name, int version);
+
+/// Calls that come from this library's code are not seen: the engine's own copies.
+void ignore_calls_from(const void* function);
+
+}  // namespace isthmus::preload

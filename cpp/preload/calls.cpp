@@ -1,0 +1,117 @@
+#include "preload/calls.hpp"
+
+#include "preload/binding.hpp"
+#include "preload/counting.hpp"
+#include "preload/replacing.hpp"
+#include "preload/settings.hpp"
+#include "preload/sites.hpp"
+
+namespace isthmus::preload {
+namespace {
+
+// Up to here an upload's bytes are put into the command, without a wait. Source: CUDA Runtime API, API synchronization
+// behavior.
+constexpr u64 kMaxInline = u64{64} << 10;
+constexpr u64 kLongCall_ns = 10'000;
+constexpr u64 kMinRepeated = u64{256} << 10;
+
+thread_local int depth __attribute__((tls_model("initial-exec"))) = 0;
+
+bool crosses_pageable(const What& what) {
+  return (what.source == kPageable && what.target == kDevice) ||
+         (what.source == kDevice && what.target == kPageable);
+}
+
+/// The driver returns only when the bytes have left or reached pageable memory.
+bool blocks(const What& what) {
+  return crosses_pageable(what) && (what.target == kPageable || what.bytes > kMaxInline);
+}
+
+CUstream ordering_stream(const Entry& entry, const What& what) {
+  if (what.stream != nullptr) return what.stream;
+  return entry.per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
+}
+
+bool is_captured(const Entry& entry, const What& what) {
+  if (num_captures() <= 0 || driver.is_capturing == nullptr) return false;
+  auto status = CU_STREAM_CAPTURE_STATUS_NONE;
+  const CUstream stream = ordering_stream(entry, what);
+  if (stream == CU_STREAM_LEGACY) return false;
+  return driver.is_capturing(stream, &status) == CUDA_SUCCESS &&
+         status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+/// Waits where the driver would wait, so that kernels' time is told from the copy's. What the wait
+/// fails with, the copy fails with.
+bool wait_before(const Entry& entry, const What& what, Begun& begun) {
+  if (driver.synchronize == nullptr) return false;
+  const CUresult result = driver.synchronize(ordering_stream(entry, what));
+  begun.wait_ns = now_ns() - begun.begin_ns;
+  return result == CUDA_SUCCESS;
+}
+
+void begin_copy(const Entry& entry, const What& what, Begun& begun) {
+  begun.is_captured = is_captured(entry, what);
+  if (!crosses_pageable(what) || what.bytes <= kMaxInline || num_captures() > 0) return;
+  if (!wait_before(entry, what, begun) || !is_replaceable(entry, what)) return;
+  const Replaced replaced = replace(entry, what, begun.site);
+  begun.is_replaced = replaced == Replaced::done;
+  begun.would_replace = replaced == Replaced::would_be;
+}
+
+bool wants_site(Thread& thread, u64 ns) {
+  if (settings.sites == 0) return false;
+  return ns >= kLongCall_ns || thread.short_calls++ % settings.sites == 0;
+}
+
+/// A wait that only the copy before it caused.
+bool follows_copy(const Thread& thread, const Entry& entry, const What& what) {
+  const LastCopy& last = thread.last_copy;
+  if (entry.entry_class != kWait || !last.is_last) return false;
+  const bool is_same = what.stream == last.stream || &entry == &entries[k_cuCtxSynchronize] ||
+                       &entry == &entries[k_cuCtxSynchronize_v2];
+  return is_same && thread.row->launches == last.launches;
+}
+
+bool is_hidden(const Thread& thread, const Entry& entry, const What& what, const Begun& begun) {
+  if (entry.entry_class == kCopy)
+    return entry.asynchronous && !begun.is_captured && blocks(what);
+  return follows_copy(thread, entry, what);
+}
+
+}  // namespace
+
+Nesting::Nesting() : is_inside_(depth++ != 0) {}
+Nesting::~Nesting() { --depth; }
+
+Begun begin_call(const Entry& entry, const What& what) {
+  Begun begun;
+  if (header == nullptr) return begun;
+  begun.begin_ns = now_ns();
+  if (entry.entry_class == kCopy) begin_copy(entry, what, begun);
+  return begun;
+}
+
+void end_call(const Entry& entry, const What& what, const Begun& begun, CUresult result) {
+  if (what.after != nullptr) what.after(result);
+  Thread* const thread = this_thread();
+  if (thread == nullptr) return;
+  Taken taken{};
+  taken.begin_ns = begun.begin_ns;
+  taken.ns = now_ns() - begun.begin_ns;
+  taken.wait_ns = begun.wait_ns;
+  taken.captured = begun.is_captured;
+  taken.failed = result != CUDA_SUCCESS;
+  taken.hidden = is_hidden(*thread, entry, what, begun);
+  taken.replaced = begun.is_replaced || begun.would_replace;
+  const bool is_copy = entry.entry_class == kCopy;
+  if ((is_copy || taken.hidden || entry.entry_class == kPin) && wants_site(*thread, taken.ns))
+    taken.site = site_here(*thread);
+  count_call(*thread, entry, what, taken);
+  if (is_copy && what.linear && what.target == kDevice && what.bytes >= kMinRepeated &&
+      (what.source == kPageable || what.source == kPinned) && !taken.failed && !taken.captured)
+    count_repeat(what, taken.ns - taken.wait_ns, taken.site);
+  thread->last_copy = {is_copy, what.stream, thread->row->launches};
+}
+
+}  // namespace isthmus::preload

@@ -1,0 +1,167 @@
+// The file of counters: one a process, mapped shared.
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/counting.hpp"
+#include "preload/replacing.hpp"
+#include "preload/settings.hpp"
+#include "preload/texts.hpp"
+
+namespace isthmus::preload {
+
+Header* header = nullptr;
+Tables tables;
+__thread Thread* own_thread __attribute__((tls_model("initial-exec"))) = nullptr;
+
+namespace {
+
+constexpr Layout kLayout;
+
+u64 clock_ns(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<u64>(time.tv_sec) * 1'000'000'000 + static_cast<u64>(time.tv_nsec);
+}
+
+Thread* threads = nullptr;  ///< one for each row of the table
+
+size_t file_bytes() { return kLayout.events + settings.events * sizeof(Event); }
+
+/// A descriptor of a new file with room for all, or -1. Space is reserved: a full disk would be a
+/// SIGBUS at some later call.
+int new_file(u64 begin_ns) {
+  if (settings.folder[0] == '\0') return -1;
+  char path[600];
+  copy_text(path, settings.folder);
+  append_text(path, "/");
+  append_number(path, static_cast<unsigned long>(getpid()));
+  append_text(path, "-");
+  append_number(path, begin_ns);
+  append_text(path, ".counters");
+  const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (file < 0) return -1;
+  if (posix_fallocate(file, 0, static_cast<off_t>(file_bytes())) == 0) return file;
+  unlink(path);
+  close(file);
+  return -1;
+}
+
+/// Maps the counters, in a child where its parent's lie.
+bool map_file(u64 begin_ns, void* address) {
+  const int file = new_file(begin_ns);
+  int flags = file >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+  if (address != nullptr) flags |= MAP_FIXED;
+  void* const mapped = mmap(address, file_bytes(), PROT_READ | PROT_WRITE, flags, file, 0);
+  if (file >= 0) close(file);
+  if (mapped == MAP_FAILED) return false;
+  auto* const base = static_cast<unsigned char*>(mapped);
+  tables = {reinterpret_cast<ThreadRow*>(base + kLayout.threads),
+            reinterpret_cast<CallRow*>(base + kLayout.rows),
+            reinterpret_cast<SiteRow*>(base + kLayout.sites),
+            reinterpret_cast<RepeatRow*>(base + kLayout.repeats),
+            reinterpret_cast<Event*>(base + kLayout.events)};
+  auto* const names = reinterpret_cast<EntryName*>(base + kLayout.entries);
+  for (int i = 0; i < kNumEntries; ++i) {
+    copy_text(names[i].name, entries[i].name);
+    names[i].kind = entries[i].entry_class;
+  }
+  __atomic_store_n(&header, reinterpret_cast<Header*>(base), __ATOMIC_RELEASE);
+  return true;
+}
+
+void read_command() {
+  const int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  const ssize_t length = read(file, header->command, sizeof header->command - 1);
+  close(file);
+  for (ssize_t i = 0; i + 1 < length; ++i)
+    if (header->command[i] == '\0') header->command[i] = ' ';
+}
+
+void read_rank() {
+  constexpr const char* kNames[] = {"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"};
+  for (const char* name : kNames) {
+    const char* const value = getenv(name);
+    if (value == nullptr) continue;
+    copy_text(header->rank, value);
+    return;
+  }
+}
+
+void fill_header(u64 begin_ns) {
+  memcpy(header->magic, kCountersMagic, sizeof header->magic);
+  header->version = kCountersVersion;
+  header->pid = static_cast<u32>(getpid());
+  header->parent_pid = static_cast<u32>(getppid());
+  header->entries_used = kNumEntries;
+  header->exec_mode = static_cast<u32>(settings.exec);
+  header->begin_ns = begin_ns;
+  header->begin_wall_ns = clock_ns(CLOCK_REALTIME);
+  header->events_capacity = settings.events;
+  read_command();
+  read_rank();
+}
+
+/// The parent's counters must not be written, and its engine not be used.
+void in_child() {
+  const u64 begin_ns = now_ns();
+  stop_replacing("a forked child");
+  own_thread = nullptr;
+  void* const parents = header;
+  header = nullptr;
+  if (map_file(begin_ns, parents)) fill_header(begin_ns);
+}
+
+Thread* begin_thread(u32 number) {
+  Thread& thread = threads[number];
+  thread = {};
+  thread.is_own = true;
+  thread.number = static_cast<u16>(number);
+  thread.row = &tables.threads[number];
+  thread.row->tid = static_cast<u32>(syscall(SYS_gettid));
+  prctl(PR_GET_NAME, thread.row->name);
+  return &thread;
+}
+
+__attribute__((destructor)) void at_end() {
+  if (header != nullptr) header->end_ns = now_ns();
+}
+
+}  // namespace
+
+u64 now_ns() { return clock_ns(CLOCK_MONOTONIC); }
+
+void begin_counting() {
+  const u64 begin_ns = now_ns();
+  void* const made = mmap(nullptr, Layout::threads_capacity * sizeof(Thread),
+                          PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (made == MAP_FAILED) return;
+  threads = static_cast<Thread*>(made);
+  if (!map_file(begin_ns, nullptr)) return;
+  fill_header(begin_ns);
+  pthread_atfork(nullptr, nullptr, in_child);
+}
+
+Thread* this_thread() {
+  if (own_thread != nullptr) [[likely]]
+    return own_thread;
+  if (header == nullptr) return nullptr;
+  constexpr u32 kShared = Layout::threads_capacity - 1;
+  if (__atomic_load_n(&header->threads_used, __ATOMIC_RELAXED) <= kShared) {
+    const u32 number = __atomic_fetch_add(&header->threads_used, 1, __ATOMIC_RELAXED);
+    if (number < kShared) return own_thread = begin_thread(number);
+  }
+  threads[kShared].row = &tables.threads[kShared];
+  threads[kShared].number = static_cast<u16>(kShared);
+  return &threads[kShared];
+}
+
+}  // namespace isthmus::preload

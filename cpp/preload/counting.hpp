@@ -1,0 +1,57 @@
+// Where calls are counted: the file of counters of this process.
+#pragma once
+
+#include "preload/entries.hpp"
+#include "preload/reading.hpp"
+#include "preload/threads.hpp"
+
+namespace isthmus::preload {
+
+/// What a call took.
+struct Taken {
+  u64 begin_ns;    ///< CLOCK_MONOTONIC
+  u64 ns;          ///< in all
+  u64 wait_ns;     ///< of these until earlier work in the stream was complete
+  bool captured;
+  bool failed;
+  bool hidden;     ///< see CallRow.hidden
+  bool replaced;   ///< by the engine, or it would have been
+  u32 site;        ///< see CallRow.site
+};
+
+u64 now_ns();
+
+/// Opens this process's file; without a folder, or without space for it, counts in memory.
+void begin_counting();
+
+/// Null before begin_counting().
+extern Header* header;
+
+enum class Given { by_dlsym, by_resolver };
+void count_given(Given how);
+void count_launch();
+void count_call(Thread& thread, const Entry& entry, const What& what, const Taken& taken);
+/// Counts a long upload whose bytes may have been copied before. Reads some of them.
+void count_repeat(const What& what, u64 ns, u32 site);
+void note_engine(const char* reason, bool is_failure);
+
+/// A site's row, and whether the caller is to fill it in.
+struct SitePlace {
+  SiteRow* row;
+  u32 number;
+  bool is_new;  ///< set row->ready once it is filled in
+};
+/// The place of all calls with this key. Number 0: there is no room.
+SitePlace site_place(u64 key);
+
+/// The tables of this process's file. Set once: a forked child has its own file at the same address.
+struct Tables {
+  ThreadRow* threads;
+  CallRow* rows;
+  SiteRow* sites;
+  RepeatRow* repeats;
+  Event* events;
+};
+extern Tables tables;
+
+}  // namespace isthmus::preload

@@ -1,0 +1,36 @@
+// The entry points that are watched, and what is known of each before the first call.
+#pragma once
+
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+#include <cudaTypedefs.h>
+
+#include "preload/counters.hpp"
+
+namespace isthmus::preload {
+
+struct Entry {
+  const char* name;
+  void* exported;  ///< what the program gets, however it asks: one address, as from the driver
+  void* real;  ///< null until the driver is bound
+  EntryClass entry_class;
+  bool asynchronous;  ///< its name says so: it may return before the bytes have moved
+  bool per_thread;    ///< its default stream is the thread's own
+};
+
+enum EntryId : int {
+#define ISTHMUS_ENTRY(symbol, type, entry_class, read) k_##symbol,
+#include "preload/entries.inc"
+#undef ISTHMUS_ENTRY
+  kNumEntries
+};
+static_assert(kNumEntries <= static_cast<int>(Layout::entries_capacity));
+
+extern Entry entries[kNumEntries];
+
+inline bool is_counted_only(EntryClass entry_class) { return entry_class == kLaunch; }
+
+/// The names of files that no program's own symbols clash with; null if it isn't watched.
+Entry* entry_named(const char* name);
+
+}  // namespace isthmus::preload

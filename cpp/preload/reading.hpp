@@ -1,0 +1,177 @@
+// What a call is about, read from its arguments.
+#pragma once
+
+#include "preload/entries.hpp"
+
+namespace isthmus::preload {
+
+/// A call's ends, bytes and stream.
+struct What {
+  Kind source = kNone;
+  Kind target = kNone;
+  bool linear = false;  ///< one range of bytes between `from` and `to`
+  void (*after)(CUresult) = nullptr;  ///< told what the driver's call has returned
+  u64 bytes = 0;
+  u64 items = 1;
+  const void* from = nullptr;
+  void* to = nullptr;
+  CUstream stream = nullptr;
+};
+
+/// What the driver says of an address; host memory that it doesn't know is pageable.
+Kind kind_of(const void* pointer);
+inline Kind kind_of(CUdeviceptr pointer) { return kind_of(reinterpret_cast<void*>(pointer)); }
+
+void capture_begun(CUresult result);
+void capture_ended(CUresult result);
+void device_reset(CUresult result);
+void context_destroyed(CUresult result);
+/// Kinds of memory that were asked for no longer hold.
+void forget_kinds(CUresult result);
+
+namespace reading {
+
+inline What line(void* to, Kind target, const void* from, Kind source, u64 bytes, CUstream stream) {
+  What what;
+  what.source = source, what.target = target, what.linear = true;
+  what.bytes = bytes, what.from = from, what.to = to, what.stream = stream;
+  return what;
+}
+inline void* address(CUdeviceptr pointer) { return reinterpret_cast<void*>(pointer); }
+
+inline What any(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream = nullptr) {
+  return line(address(to), kind_of(to), address(from), kind_of(from), bytes, stream);
+}
+inline What up(CUdeviceptr to, const void* from, size_t bytes, CUstream stream = nullptr) {
+  return line(address(to), kDevice, from, kind_of(from), bytes, stream);
+}
+inline What down(void* to, CUdeviceptr from, size_t bytes, CUstream stream = nullptr) {
+  return line(to, kind_of(to), address(from), kDevice, bytes, stream);
+}
+inline What ends(Kind source, Kind target, u64 bytes, CUstream stream = nullptr) {
+  What what;
+  what.source = source, what.target = target, what.bytes = bytes, what.stream = stream;
+  return what;
+}
+inline What inside(CUdeviceptr, CUdeviceptr, size_t bytes, CUstream stream = nullptr) {
+  return ends(kDevice, kDevice, bytes, stream);
+}
+inline What peer(CUdeviceptr, CUcontext, CUdeviceptr, CUcontext, size_t bytes,
+                 CUstream stream = nullptr) {
+  return ends(kDevice, kDevice, bytes, stream);
+}
+
+inline What array(CUarray, size_t, CUdeviceptr, size_t bytes) {
+  return ends(kDevice, kArray, bytes);
+}
+inline What array(CUdeviceptr, CUarray, size_t, size_t bytes) {
+  return ends(kArray, kDevice, bytes);
+}
+inline What array(CUarray, size_t, const void* from, size_t bytes, CUstream stream = nullptr) {
+  return ends(kind_of(from), kArray, bytes, stream);
+}
+inline What array(void* to, CUarray, size_t, size_t bytes, CUstream stream = nullptr) {
+  return ends(kArray, kind_of(to), bytes, stream);
+}
+inline What array(CUarray, size_t, CUarray, size_t, size_t bytes) {
+  return ends(kArray, kArray, bytes);
+}
+
+inline Kind end_of(CUmemorytype type, const void* host, CUdeviceptr device) {
+  if (type == CU_MEMORYTYPE_HOST) return kind_of(host);
+  if (type == CU_MEMORYTYPE_ARRAY) return kArray;
+  return type == CU_MEMORYTYPE_DEVICE ? kDevice : kind_of(device);
+}
+inline u64 rows_of(const CUDA_MEMCPY2D& copy) { return copy.Height; }
+template <typename Box>
+u64 rows_of(const Box& copy) {
+  return copy.Height * copy.Depth;
+}
+template <typename Shape>
+What shaped(const Shape* copy, CUstream stream = nullptr) {
+  if (copy == nullptr) return {};
+  return ends(end_of(copy->srcMemoryType, copy->srcHost, copy->srcDevice),
+              end_of(copy->dstMemoryType, copy->dstHost, copy->dstDevice),
+              copy->WidthInBytes * rows_of(*copy), stream);
+}
+
+/// By its first copy's ends.
+inline What batch(const CUdeviceptr* to, const CUdeviceptr* from, const size_t* bytes,
+                  size_t count, CUstream stream) {
+  if (count == 0 || to == nullptr || from == nullptr || bytes == nullptr) return {};
+  What what = ends(kind_of(from[0]), kind_of(to[0]), 0, stream);
+  what.items = count;
+  for (size_t i = 0; i < count; ++i) what.bytes += bytes[i];
+  return what;
+}
+inline What batch(CUdeviceptr* to, CUdeviceptr* from, size_t* bytes, size_t count,
+                  CUmemcpyAttributes*, size_t*, size_t, size_t*, CUstream stream) {
+  return batch(to, from, bytes, count, stream);
+}
+inline What batch(CUdeviceptr* to, CUdeviceptr* from, size_t* bytes, size_t count,
+                  CUmemcpyAttributes*, size_t*, size_t, CUstream stream) {
+  return batch(to, from, bytes, count, stream);
+}
+/// Where an end is an array, elements are counted, not bytes.
+inline What batch(size_t count, const CUDA_MEMCPY3D_BATCH_OP* copies, unsigned long long,
+                  CUstream stream) {
+  if (count == 0 || copies == nullptr) return {};
+  const auto end = [](const CUmemcpy3DOperand& one) {
+    return one.type == CU_MEMCPY_OPERAND_TYPE_ARRAY ? kArray : kind_of(one.op.ptr.ptr);
+  };
+  What what = ends(end(copies[0].src), end(copies[0].dst), 0, stream);
+  what.items = count;
+  for (size_t i = 0; i < count; ++i)
+    what.bytes += copies[i].extent.width * copies[i].extent.height * copies[i].extent.depth;
+  return what;
+}
+inline What batch(size_t count, CUDA_MEMCPY3D_BATCH_OP* copies, size_t*, unsigned long long flags,
+                  CUstream stream) {
+  return batch(count, copies, flags, stream);
+}
+
+inline What bytes_of(u64 bytes) {
+  What what;
+  what.bytes = bytes, what.after = forget_kinds;
+  return what;
+}
+inline What memory(CUdeviceptr*, size_t bytes) { return bytes_of(bytes); }
+inline What memory(CUdeviceptr*, size_t bytes, unsigned) { return bytes_of(bytes); }
+inline What memory(CUdeviceptr*, size_t* pitch, size_t width, size_t height, unsigned) {
+  static_cast<void>(pitch);
+  return bytes_of(width * height);
+}
+inline What memory(CUdeviceptr*, size_t bytes, CUstream) { return bytes_of(bytes); }
+inline What memory(CUdeviceptr*, size_t bytes, CUmemoryPool, CUstream) { return bytes_of(bytes); }
+inline What memory(CUdeviceptr, size_t bytes, size_t, CUmemGenericAllocationHandle,
+                   unsigned long long) {
+  return bytes_of(bytes);
+}
+inline What memory(CUdeviceptr) { return bytes_of(0); }
+inline What memory(CUdeviceptr, CUstream) { return bytes_of(0); }
+inline What memory(CUdeviceptr, size_t bytes) { return bytes_of(bytes); }
+inline What pinned(void**, size_t bytes) { return bytes_of(bytes); }
+inline What pinned(void**, size_t bytes, unsigned) { return bytes_of(bytes); }
+inline What pinned(void*, size_t bytes, unsigned) { return bytes_of(bytes); }
+inline What pinned(void*) { return bytes_of(0); }
+
+inline What wait(CUstream stream) { return ends(kNone, kNone, 0, stream); }
+inline What wait(CUevent) { return {}; }
+inline What wait(CUcontext) { return {}; }
+inline What wait() { return {}; }
+
+inline What then(void (*after)(CUresult)) {
+  What what;
+  what.after = after;
+  return what;
+}
+template <typename... Arguments>
+What begins_capture(Arguments...) {
+  return then(capture_begun);
+}
+inline What ends_capture(CUstream, CUgraph*) { return then(capture_ended); }
+inline What resets(CUdevice) { return then(device_reset); }
+inline What destroys_context(CUcontext) { return then(context_destroyed); }
+
+}  // namespace reading
+}  // namespace isthmus::preload

@@ -1,0 +1,25 @@
+// Copies that the engine makes instead of the driver.
+#pragma once
+
+#include "preload/counting.hpp"
+
+namespace isthmus::preload {
+
+/// True if a copy is one that the engine could make: by its ends and its size.
+bool is_replaceable(const Entry& entry, const What& what);
+
+enum class Replaced { no, would_be, done };
+
+/// Makes a replaceable copy whose stream's earlier work is complete; complete on return. Unless it
+/// is done, the copy is the driver's to make, and nothing but bytes of the target has changed.
+///
+/// site        of the call; 0 if it hasn't been asked for
+Replaced replace(const Entry& entry, const What& what, u32 site);
+
+/// Captures of any stream in this process that have begun and not ended.
+int num_captures();
+
+/// From now on all copies are the driver's.
+void stop_replacing(const char* why);
+
+}  // namespace isthmus::preload

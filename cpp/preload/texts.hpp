@@ -1,0 +1,32 @@
+// Texts of fixed length, cut where they don't fit.
+#pragma once
+
+#include <stddef.h>
+#include <string.h>
+
+namespace isthmus::preload {
+
+/// Appends, and ends with a null.
+template <size_t kSize>
+void append_text(char (&target)[kSize], const char* text) {
+  const size_t used = strnlen(target, kSize - 1);
+  const size_t more = strnlen(text, kSize - 1 - used);
+  memcpy(target + used, text, more);
+  target[used + more] = '\0';
+}
+template <size_t kSize>
+void copy_text(char (&target)[kSize], const char* text) {
+  target[0] = '\0';
+  append_text(target, text);
+}
+template <size_t kSize>
+void append_number(char (&target)[kSize], unsigned long number, unsigned base = 10) {
+  char digits[24];
+  char* next = digits + sizeof digits - 1;
+  *next = '\0';
+  do *--next = "0123456789abcdef"[number % base];
+  while ((number /= base) != 0);
+  append_text(target, next);
+}
+
+}  // namespace isthmus::preload

@@ -1,0 +1,147 @@
+// The wrappers: one a row of entries.inc, made of its type.
+#include <dlfcn.h>
+#include <string.h>
+
+#include "preload/binding.hpp"
+#include "preload/calls.hpp"
+#include "preload/counting.hpp"
+
+namespace isthmus::preload {
+namespace {
+
+constexpr bool contains(const char* name, const char* part) {
+  for (; *name != '\0'; ++name) {
+    const char* a = name;
+    const char* b = part;
+    while (*b != '\0' && *a == *b) ++a, ++b;
+    if (*b == '\0') return true;
+  }
+  return false;
+}
+
+template <typename Function>
+Function real_of(Entry& entry) {
+  void* real = __atomic_load_n(&entry.real, __ATOMIC_ACQUIRE);
+  if (real == nullptr) [[unlikely]]
+    real = bind_late(entry);
+  return reinterpret_cast<Function>(real);
+}
+
+template <int kId, EntryClass kClass, auto kRead, typename Function>
+struct Wrapper;
+
+template <int kId, EntryClass kClass, auto kRead, typename... Arguments>
+struct Wrapper<kId, kClass, kRead, CUresult(CUDAAPI*)(Arguments...)> {
+  static CUresult CUDAAPI call(Arguments... arguments) {
+    Entry& entry = entries[kId];
+    const auto real = real_of<CUresult (*)(Arguments...)>(entry);
+    if (real == nullptr) return CUDA_ERROR_NOT_FOUND;
+    const Nesting nesting;
+    if (nesting.is_inside()) return real(arguments...);
+    const What what = kRead(arguments...);
+    const Begun begun = begin_call(entry, what);
+    const CUresult result = begun.is_replaced ? CUDA_SUCCESS : real(arguments...);
+    end_call(entry, what, begun, result);
+    return result;
+  }
+};
+
+/// Counted alone: no clock, no pointer, and no register that an argument is in is touched.
+template <int kId, auto kRead, typename... Arguments>
+struct Wrapper<kId, kLaunch, kRead, CUresult(CUDAAPI*)(Arguments...)> {
+  using Real = CUresult (*)(Arguments...);
+
+  static CUresult CUDAAPI call(Arguments... arguments) {
+    Thread* const thread = own_thread;
+    const auto real = reinterpret_cast<Real>(__atomic_load_n(&entries[kId].real, __ATOMIC_RELAXED));
+    if (thread == nullptr || real == nullptr) [[unlikely]]
+      return first_call(arguments...);
+    ++thread->row->launches;
+    return real(arguments...);
+  }
+
+  [[gnu::noinline]] static CUresult first_call(Arguments... arguments) {
+    const auto real = real_of<Real>(entries[kId]);
+    if (real == nullptr) return CUDA_ERROR_NOT_FOUND;
+    count_launch();
+    return real(arguments...);
+  }
+};
+
+/// What the driver gave out is looked up by its address.
+void give(const char* symbol, void** function, int version, CUresult result) {
+  if (result != CUDA_SUCCESS || function == nullptr || *function == nullptr) return;
+  void* const given = substitute(*function);
+  if (given != *function) {
+    count_given(Given::by_resolver);
+  } else if (symbol != nullptr) {
+    note_unwatched(symbol, version);
+  }
+  *function = given;
+}
+template <int kId, auto kRead, typename... More>
+struct Wrapper<kId, kResolve, kRead,
+               CUresult(CUDAAPI*)(const char*, void**, int, cuuint64_t, More...)> {
+  static CUresult CUDAAPI call(const char* symbol, void** function, int version, cuuint64_t flags,
+                               More... more) {
+    using Real = CUresult (*)(const char*, void**, int, cuuint64_t, More...);
+    const auto real = real_of<Real>(entries[kId]);
+    if (real == nullptr) return CUDA_ERROR_NOT_FOUND;
+    const CUresult result = real(symbol, function, version, flags, more...);
+    give(symbol, function, version, result);
+    return result;
+  }
+};
+
+constexpr auto read_none = nullptr;
+// A function of reading.hpp has overloads: which one is meant follows from the arguments.
+#define ISTHMUS_READER(name) \
+  constexpr auto read_##name = [](auto... arguments) { return reading::name(arguments...); };
+ISTHMUS_READER(any)
+ISTHMUS_READER(up)
+ISTHMUS_READER(down)
+ISTHMUS_READER(inside)
+ISTHMUS_READER(peer)
+ISTHMUS_READER(array)
+ISTHMUS_READER(shaped)
+ISTHMUS_READER(batch)
+ISTHMUS_READER(memory)
+ISTHMUS_READER(pinned)
+ISTHMUS_READER(wait)
+ISTHMUS_READER(begins_capture)
+ISTHMUS_READER(ends_capture)
+ISTHMUS_READER(resets)
+ISTHMUS_READER(destroys_context)
+
+}  // namespace
+
+// Programs that are linked with the driver call these: the driver's names, exported. Each jumps to its
+// wrapper. They are no functions of C++, so that the declarations and macros of cuda.h don't meet them.
+extern "C" {
+#define ISTHMUS_ENTRY(symbol, type, entry_class, read)                                     \
+  extern __attribute__((visibility("hidden"))) const char isthmus_export_##symbol[];       \
+  extern __attribute__((visibility("hidden"))) PFN_##type const isthmus_wrapper_##symbol; \
+  PFN_##type const isthmus_wrapper_##symbol =  \
+      Wrapper<k_##symbol, entry_class, read_##read, PFN_##type>::call;                     \
+  __asm__(".text\n.globl " #symbol "\n.type " #symbol                                      \
+          ",@function\n.globl isthmus_export_" #symbol "\n.hidden isthmus_export_" #symbol \
+          "\n.p2align 4\n" #symbol ":\nisthmus_export_" #symbol                            \
+          ":\n  endbr64\n  jmp *isthmus_wrapper_" #symbol "(%rip)\n.size " #symbol ",.-"   \
+          #symbol "\n");
+#include "preload/entries.inc"
+#undef ISTHMUS_ENTRY
+}
+
+Entry entries[kNumEntries] = {
+#define ISTHMUS_ENTRY(symbol, type, entry_class, read)                                         \
+  {#symbol,                                                                                    \
+   const_cast<char*>(isthmus_export_##symbol),                                                 \
+   nullptr,                                                                                    \
+   entry_class,                                                                                \
+   contains(#symbol, "Async"),                                                                 \
+   contains(#symbol, "_pt")},
+#include "preload/entries.inc"
+#undef ISTHMUS_ENTRY
+};
+
+}  // namespace isthmus::preload

@@ -1,0 +1,99 @@
+#include "capi/exec_engine.h"
+
+#include <algorithm>
+#include <charconv>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include <isthmus/pinned.hpp>
+#include <isthmus/transfer.hpp>
+
+#include "capi/isthmus_calls.hpp"
+#include "driver/driver.hpp"
+#include "driver/environment.hpp"
+#include "host/cpu/cpu_list.hpp"
+#include "transfer/copy/engine.hpp"
+
+namespace isthmus::capi {
+namespace {
+
+/// Processes of this job on this machine, as its launcher says; 1 if none does.
+int local_ranks() {
+  for (const char* name : {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                           "SLURM_NTASKS_PER_NODE"}) {
+    const std::string value = environment(name).value_or("");
+    int number = 0;
+    std::from_chars(value.data(), value.data() + value.size(), number);
+    if (number > 0) return number;
+  }
+  return 1;
+}
+
+/// Ranks that copy at the same time share the cores.
+transfer::RingSettings ring_settings() {
+  transfer::RingSettings settings;
+  const int ranks = local_ranks();
+  if (ranks > 1)
+    settings.num_threads = std::max(2, static_cast<int>(host::allowed_cpus().size()) / ranks);
+  return settings;
+}
+
+/// Never destroyed, because CUDA shuts down before static objects are destroyed.
+struct ExecEngine {
+  std::mutex mutex;
+  std::optional<Driver> driver;
+  std::optional<Transfers> transfers;
+  std::optional<PinnedPool> pool;
+
+  const Driver& the_driver() {
+    if (!driver) driver.emplace(Driver::open("system"));
+    return *driver;
+  }
+  Transfers& the_transfers() {
+    const std::lock_guard lock(mutex);
+    if (!transfers)
+      transfers.emplace(transfer::transfers_with_ring(Windows(the_driver()), ring_settings()));
+    return *transfers;
+  }
+  PinnedPool& the_pool(int device) {
+    const std::lock_guard lock(mutex);
+    if (!pool) pool.emplace(the_driver(), device);
+    return *pool;
+  }
+};
+
+ExecEngine& engine() {
+  static auto* const one = new ExecEngine;
+  return *one;
+}
+
+}  // namespace
+}  // namespace isthmus::capi
+
+using isthmus::capi::engine;
+using isthmus::capi::guarded;
+
+isthmus_status isthmus_exec_copy(void* target, const void* source, size_t size_bytes,
+                                 int to_device, isthmus_error* error) {
+  return guarded(error, [&] {
+    isthmus::CopyOptions options;
+    (to_device != 0 ? options.target_kind : options.source_kind) = isthmus::MemoryKind::device;
+    options.ordered = false;
+    options.path = name_of(isthmus::CopyPath::staged);
+    engine().the_transfers().copy(target, source, size_bytes, options);
+  });
+}
+
+void* isthmus_exec_pin(size_t size_bytes, int device, isthmus_error* error) {
+  void* memory = nullptr;
+  guarded(error, [&] { memory = engine().the_pool(device).allocate(size_bytes); });
+  return memory;
+}
+
+int isthmus_exec_unpin(void* memory) {
+  isthmus::capi::ExecEngine& own = engine();
+  if (!own.pool || !own.pool->contains(memory, 1)) return 0;
+  guarded(nullptr, [&] { own.pool->free(memory); });
+  return 1;
+}
