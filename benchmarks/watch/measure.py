@@ -1,0 +1,149 @@
+"""
+Ten programs that know nothing of Isthmus, by turns: plain, watched, under exec, pinned by hand.
+
+    python benchmarks/watch/measure.py OUT.json [--turns N] [--programs NAME ...] [--nvbandwidth P]
+
+Needs a GPU, PyTorch, CuPy, JAX, Numba, safetensors, transformers and nvcc. What is missing is left
+out, and said.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from isthmus.watching.costs import costs_here
+from isthmus.watching.counters import counter_files, read_counters
+from isthmus.watching.environment import Exec, exec_environment, watched_environment
+from isthmus.watching.reporting import report_on
+
+HERE = Path(__file__).parent / "programs"
+PROGRAMS = {
+    "safetensors_load": ["safetensors_load.py"],
+    "checkpoint_cpu": ["checkpoint_cpu.py"],
+    "torch_save": ["torch_save.py"],
+    "data_loader": ["data_loader.py"],
+    "cupy_arrays": ["cupy_arrays.py"],
+    "jax_arrays": ["jax_arrays.py"],
+    "numba_arrays": ["numba_arrays.py"],
+    "runtime_copies": ["runtime_copies.cu"],
+    "nvbandwidth": [],
+    "generate": ["generate.py"],
+}
+WAYS = ("plain", "watched", "audit", "exec", "pinned")
+# Those without a way to pin, or whose memory is pinned.
+NOT_PINNED = {"jax_arrays", "nvbandwidth", "generate"}
+
+
+def command_of(name: str, folder: Path, nvbandwidth: str) -> list[str] | None:
+    """Give a program's command; None if it can't run here."""
+    if name == "nvbandwidth":
+        tests = ["host_to_device_memcpy_ce", "device_to_host_memcpy_ce"]
+        return [nvbandwidth, "-t", *tests, "-b", "512", "-i", "8"] if nvbandwidth else None
+    source = HERE / PROGRAMS[name][0]
+    if source.suffix == ".py":
+        return [sys.executable, str(source), str(folder)]
+    made = folder / source.stem
+    if not made.exists():
+        nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+        options = ["-O2", "-std=c++17", "-arch=native", "-cudart", "static"]
+        if subprocess.run([nvcc, *options, str(source), "-o", str(made)], check=False).returncode:  # noqa: S603
+            return None
+    return [str(made)]
+
+
+def one_run(command: list[str], way: str, least_bytes: tuple[int, int]) -> dict[str, Any]:
+    """Run a program once; give what it printed, and what was counted."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as counters:
+        environment = dict(os.environ)
+        if way in {"watched", "audit", "exec"}:
+            environment = watched_environment(environment, Path(counters))
+        if way in {"audit", "exec"}:
+            wanted = Exec(audit=way == "audit", up_bytes=least_bytes[0], down_bytes=least_bytes[1])
+            environment = exec_environment(environment, wanted)
+        more = ["--pinned"] if way == "pinned" else []
+        begin = time.perf_counter()
+        done = subprocess.run(  # noqa: S603
+            [*command, *more],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=240,
+        )
+        whole = time.perf_counter() - begin
+        found: dict[str, Any] = {"whole_seconds": whole, "code": done.returncode}
+        lines = [line for line in done.stdout.splitlines() if line.startswith('{"seconds"')]
+        found |= json.loads(lines[-1]) if lines else {"said": (done.stdout + done.stderr)[-2000:]}
+        if way in {"watched", "audit", "exec"}:
+            processes = [read_counters(file) for file in counter_files(Path(counters))]
+            report = report_on(processes, costs_here())
+            found["verdict"] = report.verdict.model_dump(mode="json", exclude={"findings"})
+            found["replaced"] = report.replaced.model_dump(mode="json") if report.replaced else None
+        return found
+
+
+def summary_of(runs: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """Give medians of the turns, what was saved and what was predicted, and whether all agree."""
+    found: dict[str, Any] = {}
+    for way, turns in runs.items():
+        # nvbandwidth says only rates.
+        seconds = [one.get("seconds", [one["whole_seconds"]]) for one in turns]
+        found[way] = median(map(sum, seconds))
+        found[f"{way}_first"] = median(one[0] for one in seconds)
+    outcomes = {one.get("outcome") for turns in runs.values() for one in turns}
+    found["outcomes_equal"] = len(outcomes) == 1
+    if "plain" in found and "exec" in found:
+        found["saved"] = found["plain"] - found["exec"]
+        replaced = [one["replaced"] for one in runs["audit"] if one.get("replaced")]
+        found["predicted"] = median(one["saved_seconds"] for one in replaced) if replaced else 0.0
+        found["watched_over_plain"] = found["watched"] / found["plain"]
+        found["exec_over_plain"] = found["exec"] / found["plain"]
+    return found
+
+
+def main() -> None:
+    """Measure, print a line a program, and write all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--programs", nargs="*", default=list(PROGRAMS))
+    parser.add_argument("--nvbandwidth", default="")
+    asked = parser.parse_args()
+    costs = costs_here()
+    least = (costs.staged_from("up"), costs.staged_from("down"))
+    document: dict[str, Any] = {
+        "predicted_by": costs.source,
+        "least_bytes": least,
+        "cores": os.cpu_count(),
+        "programs": {},
+    }
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
+        for program in asked.programs:
+            command = command_of(program, Path(name), asked.nvbandwidth)
+            if command is None:
+                print(program, "can't run here", flush=True)
+                continue
+            ways = [way for way in WAYS if way != "pinned" or program not in NOT_PINNED]
+            one_run(command, "plain", least)  # files are made, and read once
+            runs: dict[str, list[dict[str, Any]]] = {way: [] for way in ways}
+            for turn in range(asked.turns):
+                for way in ways[turn % len(ways) :] + ways[: turn % len(ways)]:
+                    if way in {"audit", "pinned"} and turn:
+                        continue
+                    runs[way].append(one_run(command, way, least))
+            summary = summary_of(runs)
+            document["programs"][program] = {"summary": summary, "runs": runs}
+            print(program, json.dumps(summary), flush=True)
+            asked.out.write_text(json.dumps(document, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
