@@ -29,4 +29,5 @@ void bind_sim(nanobind::module_& m);
 void bind_sim_result(nanobind::module_& m);
 void bind_trace(nanobind::module_& m);
 void bind_trace_import(nanobind::module_& m);
+void bind_watch(nanobind::module_& m);
 void bind_workloads(nanobind::module_& m);

@@ -31,5 +31,6 @@ NB_MODULE(_native, m) {
   bind_sim_result(m);
   bind_trace(m);
   bind_trace_import(m);
+  bind_watch(m);
   bind_workloads(m);
 }

@@ -2051,6 +2051,13 @@ class AccelSimKernel:
     @property
     def counts(self) -> ImportCounts: ...
 
+def watch_layout() -> dict[str, Any]:
+    """
+    Describe the file in which a watched process counts: its records (size; members with name,
+    struct's format, number and offset), its tables (name, record, capacity, offset), where the
+    events begin, and the names of kinds and classes.
+    """
+
 class WorkloadSize:
     """A size of a workload's input that can be chosen."""
 

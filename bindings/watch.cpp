@@ -1,0 +1,74 @@
+// The layout of the files in which watched processes count, for Python: made of the rows of counters.inc.
+#include <cstddef>
+
+#include <nanobind/nanobind.h>
+
+#include "bindings/bindings.hpp"
+#include "preload/counters.hpp"
+
+namespace nb = nanobind;
+
+namespace {
+
+using namespace isthmus::preload;
+
+template <typename Type>
+constexpr const char* kFormat = nullptr;
+template <>
+constexpr const char* kFormat<u8> = "B";
+template <>
+constexpr const char* kFormat<u16> = "H";
+template <>
+constexpr const char* kFormat<u32> = "I";
+template <>
+constexpr const char* kFormat<u64> = "Q";
+template <>
+constexpr const char* kFormat<text> = "s";
+
+template <size_t number>
+nb::list names(const char* const (&given)[number]) {
+  nb::list all;
+  for (const char* name : given) all.append(name);
+  return all;
+}
+
+nb::dict watch_layout() {
+  nb::dict records;
+  nb::list tables;
+  const Layout layout;
+  // clang-format off
+#define ISTHMUS_RECORD(name) { using Record = name; const char* const record = #name; nb::list members;
+#define ISTHMUS_ARRAY(type, member, number) \
+  members.append(nb::make_tuple(#member, kFormat<type>, number, offsetof(Record, member)));
+#define ISTHMUS_MEMBER(type, member) ISTHMUS_ARRAY(type, member, 1)
+#define ISTHMUS_END records[record] = nb::make_tuple(sizeof(Record), members); }
+#define ISTHMUS_TABLE(member, record, capacity) \
+  tables.append(nb::make_tuple(#member, #record, capacity, layout.member));
+#include "preload/counters.inc"
+#undef ISTHMUS_TABLE
+#undef ISTHMUS_END
+#undef ISTHMUS_ARRAY
+#undef ISTHMUS_MEMBER
+#undef ISTHMUS_RECORD
+  // clang-format on
+  nb::dict all;
+  all["magic"] = kCountersMagic;
+  all["version"] = kCountersVersion;
+  all["records"] = records;
+  all["tables"] = tables;
+  all["events"] = layout.events;
+  all["kinds"] = names(kKindNames);
+  all["classes"] = names(kClassNames);
+  return all;
+}
+
+}  // namespace
+
+void bind_watch(nb::module_& m) {
+  m.def(
+      "watch_layout", &watch_layout, nb::sig("def watch_layout() -> dict[str, typing.Any]"),
+      "Describe the file in which a watched process counts: its records (size; members with name,\n"
+      "struct's format, number and offset), its tables (name, record, capacity, offset), where "
+      "the\n"
+      "events begin, and the names of kinds and classes.");
+}
