@@ -1,0 +1,1 @@
+"""What a watched process counted: reads it, says what was avoidable, and prepares programs for it."""

@@ -1,0 +1,371 @@
+"""
+What one watched process counted. Processes may still run, or were killed: a file is always whole.
+
+Files may come from elsewhere: every number that leads to another place is checked, and text is
+what terminals can show.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NoReturn, TypeVar
+
+from isthmus.errors import Unavailable, UsageError
+from isthmus.files.regular import open_regular
+from isthmus.watching.layout import Layout, Values, layout
+
+SUFFIX = ".counters"
+_T = TypeVar("_T")
+_IN_USE = 2
+_MODES = ("off", "on", "audit")
+_UNWATCHED_BYTES = 64
+# A row's sums: what is subtracted between two readings.
+SUMS = (
+    *("calls", "items", "bytes", "ns", "wait_ns", "captured", "failed", "hidden", "hidden_ns"),
+    *("replaced", "replaced_bytes", "replaced_ns"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place in a program: "file.py:12 function" or "library+0x1234 symbol"; "" if unknown."""
+
+    place: str = ""
+    is_python: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A thread of a process; launches and others are numbers of calls."""
+
+    tid: int
+    name: str
+    launches: int = 0
+    others: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calls:
+    """
+    Calls of one entry point that are equal in all that matters.
+
+    Attributes:
+        kind: What it does: "copy", "wait", "pin" and others.
+        source: What lies there: "pageable", "pinned", "device", "managed", "array" or "".
+        size_class: The bits of the bytes of an item.
+        wait_ns: Of ns: until earlier work in the stream was complete.
+        hidden: Calls that were hidden synchronisation, or waits directly after a copy.
+        replaced: Copies that the engine made; in an audit, those that it would have made.
+    """
+
+    entry: str
+    kind: str
+    thread: Thread
+    site: Site
+    source: str
+    target: str
+    size_class: int
+    asynchronous: bool
+    stream: int
+    calls: int
+    items: int
+    bytes: int
+    ns: int
+    max_ns: int
+    wait_ns: int
+    captured: int
+    failed: int
+    hidden: int
+    hidden_ns: int
+    replaced: int
+    replaced_bytes: int
+    replaced_ns: int
+
+    @property
+    def own_ns(self) -> int:
+        """The time in the calls without waiting for earlier work."""
+        return max(0, self.ns - self.wait_ns)
+
+    @property
+    def direction(self) -> str:
+        """Give "up", "down", or "" for what doesn't cross the link."""
+        if self.source in _HOST and self.target in _DEVICE:
+            return "up"
+        return "down" if self.source in _DEVICE and self.target in _HOST else ""
+
+    @property
+    def host_memory(self) -> str:
+        """The kind of the end on the host: "pageable", "pinned", or "" if none is there."""
+        return next((one for one in (self.source, self.target) if one in _HOST), "")
+
+
+_HOST = {"pageable", "pinned"}
+_DEVICE = {"device", "array", "managed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """Uploads of what seem to be the same bytes; ns without waiting, first_ns of the first."""
+
+    key: int
+    site: Site
+    calls: int
+    bytes: int
+    ns: int
+    first_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One call; begin_ns since that of the process."""
+
+    begin_ns: int
+    ns: int
+    wait_ns: int
+    bytes: int
+    stream: int
+    site: Site
+    entry: str
+    kind: str
+    thread: Thread
+    source: str
+    target: str
+    hidden: bool
+    replaced: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Process:
+    """
+    What a process counted.
+
+    Attributes:
+        begin_ns: Of the first call of the driver, by the clock that all processes share.
+        end_ns: Of its end; 0 if it still runs or was killed.
+        exec_mode: "off", "on" or "audit".
+        unwatched: Entry points that copy and that this version doesn't know.
+    """
+
+    path: Path
+    pid: int
+    parent_pid: int
+    begin_ns: int
+    end_ns: int
+    exec_mode: str
+    emulated: bool
+    events_used: int
+    events_capacity: int
+    rows_lost: int
+    sites_lost: int
+    exec_failed: int
+    exec_reason: str
+    command: str
+    rank: str
+    unwatched: tuple[str, ...]
+    calls: tuple[Calls, ...]
+    threads: tuple[Thread, ...]
+    repeats: tuple[Repeat, ...]
+
+
+def counter_files(folder: Path) -> list[Path]:
+    """List the counter files in a folder, by their names."""
+    try:
+        return sorted(path for path in folder.iterdir() if path.suffix == SUFFIX)
+    except OSError as cause:
+        raise Unavailable(
+            capability="counters",
+            reason=f"{folder}: {cause.strerror}",
+            needs="a folder in which watched processes have counted",
+        ) from cause
+
+
+def read_counters(path: Path) -> Process:
+    """Read one file; UsageError if it is something else, or OSError."""
+    return _File(path).process()
+
+
+def read_events(process: Process) -> Iterator[Event]:
+    """Read the calls that a process recorded one by one; those that didn't fit are missing."""
+    return _File(process.path).events()
+
+
+class _File:
+    """One file: its tables are read once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._layout = path, layout()
+        with open_regular(path) as file:
+            self._size = os.fstat(file.fileno()).st_size
+            if self._size < self._layout.events:
+                self._refuse("", f"{self._size} bytes are too few for counters")
+            self._data = _exactly(file.fileno(), 0, self._layout.events)
+        self._header = next(self._layout.header.all_in(self._data))
+        self._check_header(self._layout)
+        self._entries = [
+            (_text(one["name"]), self._one_of(f"entry {number}", self._layout.classes, one["kind"]))
+            for number, one in enumerate(self._used("entries"))
+        ]
+        self._threads = [
+            Thread(_n(one["tid"]), _text(one["name"]), _n(one["launches"]), _n(one["others"]))
+            for one in self._used("threads")
+        ]
+        # A row's number is a site's place plus 1.
+        self._sites = [Site()] + [
+            Site(_text(one["place"]), bool(one["is_python"])) if one["ready"] else Site()
+            for one in self._table("sites")
+        ]
+
+    def process(self) -> Process:
+        head = self._header
+        numbers = {
+            name: _n(head[name])
+            for name in (
+                *("pid", "parent_pid", "begin_ns", "end_ns", "events_used", "events_capacity"),
+                *("rows_lost", "sites_lost", "exec_failed"),
+            )
+        }
+        names = bytes(head["unwatched"])  # type: ignore[arg-type]
+        parts = [names[at : at + _UNWATCHED_BYTES] for at in range(0, len(names), _UNWATCHED_BYTES)]
+        return Process(
+            path=self._path,
+            **numbers,
+            exec_mode=self._one_of("header", _MODES, head["exec_mode"]),
+            emulated=bool(head["emulated"]),
+            exec_reason=_text(head["exec_reason"]),
+            command=_text(head["command"]),
+            rank=_text(head["rank"]),
+            unwatched=tuple(filter(None, map(_text, parts))),
+            calls=tuple(
+                self._calls(f"row {number}", one)
+                for number, one in enumerate(self._table("rows"))
+                if one["state"] == _IN_USE
+            ),
+            threads=tuple(self._threads),
+            repeats=tuple(
+                Repeat(
+                    _n(one["key"]),
+                    self._site(f"repeat {number}", one["site"]),
+                    *(_n(one[name]) for name in ("calls", "bytes", "ns", "first_ns")),
+                )
+                for number, one in enumerate(self._table("repeats"))
+                if one["key"]
+            ),
+        )
+
+    def events(self) -> Iterator[Event]:
+        record, head = self._layout.event, self._header
+        number = min(_n(head["events_used"]), _n(head["events_capacity"]))
+        with open_regular(self._path) as file:
+            data = _exactly(file.fileno(), self._layout.events, number * record.size)
+        for index, one in enumerate(record.all_in(data)):
+            if not one["ready"]:
+                continue
+            ends = self._ends(f"event {index}", one)
+            numbers = {
+                name: _n(one[name]) for name in ("begin_ns", "ns", "wait_ns", "bytes", "stream")
+            }
+            flags = {name: bool(one[name]) for name in ("hidden", "replaced")}
+            yield Event(**ends, **numbers, **flags)  # type: ignore[arg-type]
+
+    def _check_header(self, expected: Layout) -> None:
+        head, size = self._header, expected.event.size
+        if head["magic"] != expected.magic:
+            self._refuse("header", "it isn't a file of counters")
+        if head["version"] != expected.version:
+            self._refuse("header", f"version {head['version']}, this is {expected.version}")
+        if self._size < expected.events + _n(head["events_capacity"]) * size:
+            self._refuse("header", f"{head['events_capacity']} events are more than the file has")
+
+    def _table(self, name: str) -> Iterator[Values]:
+        table = self._layout.tables[name]
+        end = table.offset + table.capacity * table.record.size
+        return table.record.all_in(self._data[table.offset : end])
+
+    def _used(self, name: str) -> list[Values]:
+        """Read the used part of a table; more may have been asked for than there is room."""
+        return list(self._table(name))[: _n(self._header[f"{name}_used"])]
+
+    def _calls(self, place: str, one: Values) -> Calls:
+        numbers = {name: _n(one[name]) for name in (*SUMS, "max_ns", "stream", "size_class")}
+        ends = self._ends(place, one)
+        return Calls(**ends, **numbers, asynchronous=bool(one["asynchronous"]))  # type: ignore[arg-type]
+
+    def _ends(self, place: str, one: Values) -> dict[str, object]:
+        entry, kind = self._one_of(f"{place}: entry", self._entries, one["entry"])
+        return {
+            "entry": entry,
+            "kind": kind,
+            "thread": self._one_of(f"{place}: thread", self._threads, one["thread"]),
+            "site": self._site(place, one["site"]),
+            "source": self._one_of(f"{place}: source", self._layout.kinds, one["source"]),
+            "target": self._one_of(f"{place}: target", self._layout.kinds, one["target"]),
+        }
+
+    def _site(self, place: str, number: int | bytes) -> Site:
+        return self._one_of(f"{place}: site", self._sites, number)
+
+    def _one_of(self, place: str, known: Sequence[_T], number: int | bytes) -> _T:
+        if _n(number) >= len(known):
+            self._refuse(place, f"number {number}, and there are {len(known)}")
+        return known[_n(number)]
+
+    def _refuse(self, place: str, why: str) -> NoReturn:
+        raise UsageError(
+            f"{self._path}: {place}: {why}" if place else f"{self._path}: {why}",
+            hint="it is damaged, or another version's: remove it from the folder",
+        )
+
+
+def since(before: Process | None, after: Process) -> Process:
+    """Give what a process counted between two readings; the longest calls are those of both."""
+    if before is None:
+        return after
+    then = {_identity(one): one for one in before.calls}
+    calls = [_less(one, then.get(_identity(one))) for one in after.calls]
+    repeated = {one.key: one for one in before.repeats}
+    repeats = [_less_repeat(one, repeated.get(one.key)) for one in after.repeats]
+    return replace(
+        after,
+        calls=tuple(one for one in calls if one.calls),
+        repeats=tuple(one for one in repeats if one.calls),
+    )
+
+
+def _identity(one: Calls) -> tuple[object, ...]:
+    ends = (one.entry, one.source, one.target, one.size_class, one.asynchronous)
+    return (*ends, one.stream, one.thread.tid, one.site)
+
+
+def _less(now: Calls, then: Calls | None) -> Calls:
+    if then is None:
+        return now
+    return replace(now, **{name: max(0, getattr(now, name) - getattr(then, name)) for name in SUMS})
+
+
+def _less_repeat(now: Repeat, then: Repeat | None) -> Repeat:
+    """Of bytes that had been copied before already, every copy is one more."""
+    if then is None:
+        return now
+    left = [max(0, getattr(now, name) - getattr(then, name)) for name in ("calls", "bytes", "ns")]
+    return Repeat(now.key, now.site, *left, 0)
+
+
+def _exactly(descriptor: int, offset: int, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size and (piece := os.pread(descriptor, size - len(data), offset + len(data))):
+        data += piece
+    if len(data) < size:
+        raise OSError(0, "it became shorter while it was read")
+    return bytes(data)
+
+
+def _n(value: int | bytes) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _text(value: int | bytes) -> str:
+    """Decode up to the first zero; what moves a cursor is left out."""
+    raw = value if isinstance(value, bytes) else b""
+    text = raw.split(b"\0", 1)[0].decode(errors="replace")
+    return "".join(one for one in text if one.isprintable())
