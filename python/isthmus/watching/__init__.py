@@ -1,1 +1,1 @@
-"""What a watched process counted: reads it, says what was avoidable, and prepares programs for it."""
+"""What a watched process counted: reads it, judges it, and prepares programs to be watched."""

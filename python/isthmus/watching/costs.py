@@ -36,7 +36,9 @@ class Costs:
     seconds_of: Callable[[str, str, str, int], float | None]
     profile: Profile | None = None
 
-    def seconds(self, path: Path, direction: str, host_memory: str, size_bytes: int) -> float | None:
+    def seconds(
+        self, path: Path, direction: str, host_memory: str, size_bytes: int
+    ) -> float | None:
         """Predict a copy "up" or "down"; None if nothing is known of the path."""
         return self.seconds_of(path.value, _DIRECTIONS[direction], host_memory, max(1, size_bytes))
 

@@ -9,15 +9,18 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from isthmus.errors import Unavailable, UsageError
 from isthmus.files.regular import open_regular
 from isthmus.watching.layout import Layout, Values, layout
 
 SUFFIX = ".counters"
+MAX_EVENTS = 1_000_000
+"""Of a process, for a timeline: 56 MB, and the most that viewers can show."""
 _T = TypeVar("_T")
 _IN_USE = 2
+_REPEATED = ("calls", "bytes", "ns")
 _MODES = ("off", "on", "audit")
 _UNWATCHED_BYTES = 64
 # A row's sums: what is subtracted between two readings.
@@ -207,7 +210,7 @@ class _File:
             for number, one in enumerate(self._used("entries"))
         ]
         self._threads = [
-            Thread(_n(one["tid"]), _text(one["name"]), _n(one["launches"]), _n(one["others"]))
+            Thread(one["tid"], _text(one["name"]), one["launches"], one["others"])
             for one in self._used("threads")
         ]
         # A row's number is a site's place plus 1.
@@ -219,13 +222,13 @@ class _File:
     def process(self) -> Process:
         head = self._header
         numbers = {
-            name: _n(head[name])
+            name: head[name]
             for name in (
                 *("pid", "parent_pid", "begin_ns", "end_ns", "events_used", "events_capacity"),
                 *("rows_lost", "sites_lost", "exec_failed"),
             )
         }
-        names = bytes(head["unwatched"])  # type: ignore[arg-type]
+        names = head["unwatched"]
         parts = [names[at : at + _UNWATCHED_BYTES] for at in range(0, len(names), _UNWATCHED_BYTES)]
         return Process(
             path=self._path,
@@ -244,9 +247,9 @@ class _File:
             threads=tuple(self._threads),
             repeats=tuple(
                 Repeat(
-                    _n(one["key"]),
+                    one["key"],
                     self._site(f"repeat {number}", one["site"]),
-                    *(_n(one[name]) for name in ("calls", "bytes", "ns", "first_ns")),
+                    *(one[name] for name in ("calls", "bytes", "ns", "first_ns")),
                 )
                 for number, one in enumerate(self._table("repeats"))
                 if one["key"]
@@ -255,18 +258,16 @@ class _File:
 
     def events(self) -> Iterator[Event]:
         record, head = self._layout.event, self._header
-        number = min(_n(head["events_used"]), _n(head["events_capacity"]))
+        number = min(head["events_used"], head["events_capacity"])
         with open_regular(self._path) as file:
             data = _exactly(file.fileno(), self._layout.events, number * record.size)
         for index, one in enumerate(record.all_in(data)):
             if not one["ready"]:
                 continue
             ends = self._ends(f"event {index}", one)
-            numbers = {
-                name: _n(one[name]) for name in ("begin_ns", "ns", "wait_ns", "bytes", "stream")
-            }
-            flags = {name: bool(one[name]) for name in ("hidden", "replaced")}
-            yield Event(**ends, **numbers, **flags)  # type: ignore[arg-type]
+            numbers = {name: one[name] for name in ("begin_ns", "ns", "wait_ns", "bytes", "stream")}
+            flags: dict[str, Any] = {name: bool(one[name]) for name in ("hidden", "replaced")}
+            yield Event(**ends, **numbers, **flags)
 
     def _check_header(self, expected: Layout) -> None:
         head, size = self._header, expected.event.size
@@ -274,8 +275,9 @@ class _File:
             self._refuse("header", "it isn't a file of counters")
         if head["version"] != expected.version:
             self._refuse("header", f"version {head['version']}, this is {expected.version}")
-        if self._size < expected.events + _n(head["events_capacity"]) * size:
-            self._refuse("header", f"{head['events_capacity']} events are more than the file has")
+        room = min(MAX_EVENTS, (self._size - expected.events) // size)
+        if head["events_capacity"] > room:
+            self._refuse("header", f"{head['events_capacity']} events, and room for {room}")
 
     def _table(self, name: str) -> Iterator[Values]:
         table = self._layout.tables[name]
@@ -284,14 +286,15 @@ class _File:
 
     def _used(self, name: str) -> list[Values]:
         """Read the used part of a table; more may have been asked for than there is room."""
-        return list(self._table(name))[: _n(self._header[f"{name}_used"])]
+        return list(self._table(name))[: self._header[f"{name}_used"]]
 
     def _calls(self, place: str, one: Values) -> Calls:
-        numbers = {name: _n(one[name]) for name in (*SUMS, "max_ns", "stream", "size_class")}
+        numbers = {name: one[name] for name in (*SUMS, "max_ns", "stream")}
+        numbers["size_class"] = self._one_of(f"{place}: size", range(65), one["size_class"])
         ends = self._ends(place, one)
-        return Calls(**ends, **numbers, asynchronous=bool(one["asynchronous"]))  # type: ignore[arg-type]
+        return Calls(**ends, **numbers, asynchronous=bool(one["asynchronous"]))
 
-    def _ends(self, place: str, one: Values) -> dict[str, object]:
+    def _ends(self, place: str, one: Values) -> dict[str, Any]:
         entry, kind = self._one_of(f"{place}: entry", self._entries, one["entry"])
         return {
             "entry": entry,
@@ -302,13 +305,13 @@ class _File:
             "target": self._one_of(f"{place}: target", self._layout.kinds, one["target"]),
         }
 
-    def _site(self, place: str, number: int | bytes) -> Site:
+    def _site(self, place: str, number: int) -> Site:
         return self._one_of(f"{place}: site", self._sites, number)
 
-    def _one_of(self, place: str, known: Sequence[_T], number: int | bytes) -> _T:
-        if _n(number) >= len(known):
+    def _one_of(self, place: str, known: Sequence[_T], number: int) -> _T:
+        if number >= len(known):
             self._refuse(place, f"number {number}, and there are {len(known)}")
-        return known[_n(number)]
+        return known[number]
 
     def _refuse(self, place: str, why: str) -> NoReturn:
         raise UsageError(
@@ -347,25 +350,22 @@ def _less_repeat(now: Repeat, then: Repeat | None) -> Repeat:
     """Of bytes that had been copied before already, every copy is one more."""
     if then is None:
         return now
-    left = [max(0, getattr(now, name) - getattr(then, name)) for name in ("calls", "bytes", "ns")]
-    return Repeat(now.key, now.site, *left, 0)
+    left = {name: max(0, getattr(now, name) - getattr(then, name)) for name in _REPEATED}
+    return replace(now, **left, first_ns=0)
 
 
 def _exactly(descriptor: int, offset: int, size: int) -> bytes:
     data = bytearray()
-    while len(data) < size and (piece := os.pread(descriptor, size - len(data), offset + len(data))):
+    while len(data) < size and (
+        piece := os.pread(descriptor, size - len(data), offset + len(data))
+    ):
         data += piece
     if len(data) < size:
         raise OSError(0, "it became shorter while it was read")
     return bytes(data)
 
 
-def _n(value: int | bytes) -> int:
-    return value if isinstance(value, int) else 0
-
-
-def _text(value: int | bytes) -> str:
+def _text(raw: bytes) -> str:
     """Decode up to the first zero; what moves a cursor is left out."""
-    raw = value if isinstance(value, bytes) else b""
     text = raw.split(b"\0", 1)[0].decode(errors="replace")
     return "".join(one for one in text if one.isprintable())

@@ -1,11 +1,12 @@
-"""What lies where in the file in which a watched process counts; cpp/preload/counters.inc says it."""
+"""What lies where in the file in which a watched process counts, from cpp/preload/counters.inc."""
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
-Values = dict[str, int | bytes]
+Values = dict[str, Any]
 """The members of one record by their names."""
 
 

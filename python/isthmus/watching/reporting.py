@@ -1,0 +1,220 @@
+"""Makes a report of what processes have counted: sums by all that matters, and the verdict."""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+from isthmus.decide.profile.model import Path
+from isthmus.ground.spelling import counted, listed
+from isthmus.ground.version import __version__
+from isthmus.watching.conditions import Condition, violations_of
+from isthmus.watching.costs import Costs
+from isthmus.watching.counters import Calls, Process
+from isthmus.watching.model import (
+    EntryLine,
+    Finding,
+    Loss,
+    ProcessLine,
+    Replaced,
+    SiteLine,
+    StreamLine,
+    Sums,
+    ThreadLine,
+    Verdict,
+    WatchReport,
+)
+from isthmus.watching.places import source_line
+from isthmus.watching.verdict import ADVICE, Share, verdict_on
+from isthmus.watching.verdict import Verdict as Judged
+
+_NS = 1e-9
+_LineT = TypeVar("_LineT", bound=Sums)
+_Calls = tuple[Process, Calls]
+NO_CUDA = "no call of the CUDA driver was seen"
+
+
+def report_on(
+    processes: Sequence[Process],
+    costs: Costs,
+    *,
+    command: Sequence[str] = (),
+    exit_code: int | None = None,
+    conditions: Sequence[Condition] = (),
+    by_rank: bool = False,
+) -> WatchReport:
+    """Report on processes together; `by_rank` adds a report for each rank, if there are several."""
+    judged = verdict_on(processes, costs)
+    rows = [(process, row) for process in processes for row in process.calls]
+    used = [(process, row) for process, row in rows if row.kind in {"copy", "wait"}]
+    ranks = sorted({one.rank for one in processes if one.rank}, key=lambda rank: (len(rank), rank))
+    return WatchReport(
+        isthmus_version=__version__,
+        command=list(command),
+        exit_code=exit_code,
+        modelled=costs.modelled or any(one.emulated for one in processes),
+        estimated=costs.estimated,
+        predicted_by=costs.source,
+        rank=ranks[0] if len(ranks) == 1 else "",
+        seconds=_seconds(processes),
+        verdict=_verdict(judged),
+        entries=_lines(rows, _entry_of, EntryLine),
+        sites=_lines(used, _site_of, SiteLine),
+        threads=_lines(used, _thread_of, ThreadLine),
+        streams=_lines(used, _stream_of, StreamLine),
+        processes=_process_lines(processes),
+        replaced=_replaced(processes, costs),
+        violations=violations_of(conditions, rows, judged),
+        notes=_notes(processes),
+        ranks=[report_on([one for one in processes if one.rank == rank], costs) for rank in ranks]
+        if by_rank and len(ranks) > 1
+        else [],
+    )
+
+
+def _lines(
+    rows: Iterable[_Calls], key: Callable[[Process, Calls], Any], kind: type[_LineT]
+) -> list[_LineT]:
+    """Sum up rows with equal keys; those with the most seconds come first."""
+    groups: defaultdict[Any, list[Calls]] = defaultdict(list)
+    for process, row in rows:
+        groups[tuple(key(process, row).items())].append(row)
+    lines = [kind(**dict(words), **_sums(group)) for words, group in groups.items()]
+    return sorted(lines, key=lambda line: -line.seconds - line.wait_seconds)
+
+
+def _sums(rows: Iterable[Calls]) -> dict[str, Any]:
+    rows = list(rows)
+    counts = ("calls", "items", "bytes", "captured", "failed", "hidden")
+    return {
+        **{name: sum(getattr(row, name) for row in rows) for name in counts},
+        **{
+            name: sum(getattr(row, name) for row in rows) for name in ("replaced", "replaced_bytes")
+        },
+        "seconds": sum(row.own_ns for row in rows) * _NS,
+        "longest_seconds": max((row.max_ns for row in rows), default=0) * _NS,
+        "wait_seconds": sum(row.wait_ns for row in rows) * _NS,
+        "hidden_seconds": sum(row.hidden_ns for row in rows) * _NS,
+        "replaced_seconds": sum(row.replaced_ns for row in rows) * _NS,
+    }
+
+
+def _entry_of(_: Process, row: Calls) -> dict[str, Any]:
+    return {
+        "entry": row.entry,
+        "kind": row.kind,
+        "direction": row.direction,
+        "source": row.source,
+        "target": row.target,
+        "size_from_bytes": 1 << row.size_class - 1 if row.size_class else 0,
+    }
+
+
+def _site_of(_: Process, row: Calls) -> dict[str, Any]:
+    return {"site": row.site.place, "source_line": source_line(row.site)}
+
+
+def _thread_of(process: Process, row: Calls) -> dict[str, Any]:
+    return {"pid": process.pid, "tid": row.thread.tid, "name": row.thread.name}
+
+
+def _stream_of(process: Process, row: Calls) -> dict[str, Any]:
+    return {"pid": process.pid, "stream": f"{row.stream:#x}"}
+
+
+def _process_lines(processes: Sequence[Process]) -> list[ProcessLine]:
+    return [
+        ProcessLine(
+            pid=one.pid,
+            parent_pid=one.parent_pid,
+            rank=one.rank,
+            command=one.command,
+            ended=bool(one.end_ns),
+            launches=sum(thread.launches for thread in one.threads),
+            **_sums(row for row in one.calls if row.kind in {"copy", "wait"}),
+        )
+        for one in processes
+    ]
+
+
+def _seconds(processes: Sequence[Process]) -> float:
+    now = time.monotonic_ns()
+    begins = [one.begin_ns for one in processes]
+    ends = [one.end_ns or max(one.begin_ns, now) for one in processes]
+    return max(0, max(ends, default=0) - min(begins, default=0)) * _NS
+
+
+def _verdict(judged: Judged) -> Verdict:
+    return Verdict(
+        seconds=judged.seconds,
+        copy_seconds=judged.copying,
+        pinning_seconds=judged.pinning,
+        copy_wait_seconds=judged.waiting,
+        avoidable_seconds=judged.avoidable,
+        findings=[
+            Finding(
+                cause=one.cause.value,
+                change=ADVICE[one.cause],
+                calls=round(one.total(lambda share: share.calls)),
+                bytes=round(one.total(lambda share: share.bytes)),
+                seconds=one.total(lambda share: share.now),
+                predicted_seconds=one.total(lambda share: share.predicted),
+                places=[_loss(share) for share in one.shares],
+            )
+            for one in judged.findings
+        ],
+    )
+
+
+def _loss(share: Share) -> Loss:
+    return Loss(
+        site=share.site.place,
+        source_line=source_line(share.site),
+        calls=round(share.calls),
+        bytes=round(share.bytes),
+        seconds=share.now,
+        predicted_seconds=share.predicted,
+    )
+
+
+def _replaced(processes: Sequence[Process], costs: Costs) -> Replaced | None:
+    """Compare what the engine copied with the driver; in an audit the other way round."""
+    executed = [one for one in processes if one.exec_mode != "off"]
+    if not executed:
+        return None
+    audit = all(one.exec_mode == "audit" for one in executed)
+    rows = [row for one in executed for row in one.calls if row.replaced]
+    path = Path.STAGED if audit else Path.DRIVER
+    seconds = sum(row.replaced_ns for row in rows) * _NS
+    predicted = sum(
+        row.replaced
+        * (costs.seconds(path, row.direction, "pageable", row.replaced_bytes // row.replaced) or 0)
+        for row in rows
+        if row.direction
+    )
+    return Replaced(
+        audit=audit,
+        copies=sum(row.replaced for row in rows),
+        bytes=sum(row.replaced_bytes for row in rows),
+        seconds=seconds,
+        predicted_seconds=predicted,
+        saved_seconds=seconds - predicted if audit else predicted - seconds,
+        failed=sum(one.exec_failed for one in executed),
+        reason=next((one.exec_reason for one in executed if one.exec_reason), ""),
+    )
+
+
+def _notes(processes: Sequence[Process]) -> list[str]:
+    if not processes:
+        return [NO_CUDA]
+    unwatched = sorted({name for one in processes for name in one.unwatched})
+    rows, sites = (
+        sum(getattr(one, name) for one in processes) for name in ("rows_lost", "sites_lost")
+    )
+    events = sum(max(0, one.events_used - one.events_capacity) for one in processes)
+    return [
+        *([f"not watched, and copies: {listed(unwatched)}"] if unwatched else []),
+        *([f"{counted(rows, 'call')} found no room in the tables: not counted"] if rows else []),
+        *([f"the places of {counted(sites, 'call')} found no room"] if sites else []),
+        *([f"{counted(events, 'call')} didn't fit into the timeline"] if events else []),
+    ]
