@@ -23,6 +23,8 @@ endforeach()
 file(GLOB c_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cpp/include/isthmus/*.h)
 install_package_part(FILES ${c_headers} DESTINATION isthmus/include/isthmus)
 install_package_part(FILES ${PROJECT_SOURCE_DIR}/cpp/include/gdrapi/gdrapi.h DESTINATION isthmus/include)
+# Read whenever a Python starts: with ISTHMUS_WATCH set, it starts again under watch.
+install_package_part(FILES ${PROJECT_SOURCE_DIR}/python/isthmus_watch.pth DESTINATION .)
 if(SKBUILD)
   include(Licences)
 endif()

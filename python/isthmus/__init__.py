@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from isthmus.move.windows.opening import Window, Windows, window
     from isthmus.sim.result import SimulationResult
     from isthmus.sim.running import simulate
+    from isthmus.watch import watch
 
 __all__ = [
     "Advice",
@@ -91,6 +92,7 @@ __all__ = [
     "simulate",
     "stats",
     "trim",
+    "watch",
     "window",
 ]
 
@@ -145,7 +147,8 @@ _LAZY = {
 # Calls of these are NVTX ranges, if ISTHMUS_NVTX is set.
 _RANGED = {"copy", "copy_async", "load_pt", "load_safetensors", "save_safetensors", "window"}
 
-_LAZY_MODULES = {"errors", "numba", "pinned", "torch"}
+# `watch` is called, too.
+_LAZY_MODULES = {"errors", "numba", "pinned", "torch", "watch"}
 
 
 # A type checker would take every name for one that is loaded here.

@@ -14,7 +14,7 @@ from isthmus.cli.advise import advise
 from isthmus.cli.bench.command import bench
 from isthmus.cli.compare.command import compare
 from isthmus.cli.doctor import doctor
-from isthmus.cli.failure import ExitCode, Stopped, report_failure
+from isthmus.cli.failure import Ended, ExitCode, Stopped, report_failure
 from isthmus.cli.fleet.command import fleet
 from isthmus.cli.profile.command import profile
 from isthmus.cli.report.command import report
@@ -24,6 +24,9 @@ from isthmus.cli.sim.command import sim
 from isthmus.cli.state import State
 from isthmus.cli.stderr import say
 from isthmus.cli.stdout import print_data
+from isthmus.cli.watch.command import watch
+from isthmus.cli.watch.exec_command import execute
+from isthmus.cli.watch.options import PROGRAM_FOLLOWS
 from isthmus.ground.version import __version__
 
 _DEBUG = "--debug"
@@ -50,6 +53,8 @@ app.command(cls=Reproduce)(reproduce)
 app.add_typer(runs)
 app.add_typer(fleet)
 app.add_typer(sim)
+app.command("watch", context_settings=PROGRAM_FOLLOWS)(watch)
+app.command("exec", context_settings=PROGRAM_FOLLOWS)(execute)
 
 
 def _print_version(value: bool) -> None:
@@ -102,6 +107,12 @@ def _command() -> Any:  # noqa: ANN401 - typer's private type
     return made
 
 
+def options_with_values(name: str) -> set[str]:
+    """List the options of a command that another word follows."""
+    options = [one for one in _command().commands[name].params if not getattr(one, "is_flag", True)]
+    return {word for one in options for word in one.opts}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program."""
     typed = tuple(sys.argv[1:] if arguments is None else arguments)
@@ -117,6 +128,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     except Stopped:
         return ExitCode.INTERRUPTED
+    except Ended as ended:
+        return ended.code
     except (Abort, KeyboardInterrupt):
         code = ExitCode.INTERRUPTED
     except (TyperException, Exception) as error:  # noqa: BLE001 - here every error ends

@@ -34,6 +34,15 @@ class Stopped(Exception):
     """Ctrl-C has ended a command that has said so, and has kept what was finished."""
 
 
+class Ended(Exception):
+    """A program that a command has run has ended; its exit code is the command's."""
+
+    def __init__(self, code: int) -> None:
+        """Keep the code."""
+        super().__init__(code)
+        self.code = code
+
+
 def report_failure(error: BaseException, *, debug: bool) -> ExitCode:
     """Tell the user on stderr what failed, and give its exit code."""
     if debug:

@@ -65,6 +65,10 @@ class Costs:
         return found
 
 
+COSTS_UNKNOWN = Costs(source="", estimated=True, modelled=False, seconds_of=lambda *_: None)
+"""Predicts nothing."""
+
+
 def costs_of(profile: Profile, source: str, *, estimated: bool = False) -> Costs:
     """Take the costs of a profile."""
 

@@ -118,7 +118,7 @@ def with_sections(folder: Path) -> Iterator[str]:
 
 def test_only_what_users_call_has_sections() -> None:
     kinds = {getattr(isthmus, name) for name in _CLASSES}
-    kinds |= {type(isthmus.advise), CopyEvent, TraceWriter}
+    kinds |= {type(isthmus.advise), type(isthmus.watch), CopyEvent, TraceWriter}
     bases = [vars(base) for kind in kinds for base in kind.__mro__]
     modules = [vars(module) for module in (isthmus.torch, isthmus.numba, file, importing, writing)]
     members = [member for named in [_FUNCTIONS, *bases, *modules] for member in named.values()]

@@ -42,6 +42,7 @@ FLOORS = (
     {"files"},
     {"measure", "move"},
     {"decide", "fleet"},
+    {"watching"},
     {"show"},
     {"reproduce", "sim"},
     {"cli"},
@@ -65,7 +66,7 @@ BESIDE = {"errors": ("ground", "errors"), "pinned": ("move", "pinned")}
 
 # What only some parts of python/isthmus may import.
 MAY_KNOW = {
-    "isthmus._native": {"cli", "decide", "measure", "move", "pinned.py", "sim"},
+    "isthmus._native": {"cli", "decide", "measure", "move", "pinned.py", "sim", "watching"},
     # Published figures and runs are shown as they are: the command line measures.
     "isthmus.measure.bench": {"cli", "measure"},
     "isthmus.measure.machine": {"cli", "measure"},

@@ -36,9 +36,10 @@ def watch_as_text(report: WatchReport, *, width: int = WIDTH) -> str:
     """Write a report, and those of its ranks before it."""
     ranks = "".join(f"{watch_as_text(one, width=width)}\n" for one in report.ranks)
     together = [f"All {len(report.ranks)} ranks together"] if report.ranks else []
+    warning = [EMULATED] if report.modelled else []
     findings = [_finding_lines(one, width) for one in worth_telling(report)]
     blocks = [
-        [*wrapped_lines([*together, *_head(report)], width)],
+        wrapped_lines([*warning, *together, *head_lines(report)], width),
         [*wrapped(verdict_sentence(report), width), *(line for one in findings for line in one)],
         violation_lines(report.violations, width),
         wrapped_lines(blocking_sentences(report), width),
@@ -47,6 +48,19 @@ def watch_as_text(report: WatchReport, *, width: int = WIDTH) -> str:
         wrapped(f"predicted by: {report.predicted_by}", width),
     ]
     return ranks + blocks_text(blocks)
+
+
+def head_lines(report: WatchReport) -> list[str]:
+    """Say what ran, and for how long."""
+    code = "" if report.exit_code is None else f", exit code {report.exit_code}"
+    command = " ".join(report.command) or next((one.command for one in report.processes), "")
+    rank = f"rank {report.rank}, " if report.rank else ""
+    number = len(report.processes)
+    processes = f"{number} {'process' if number == 1 else 'processes'}"
+    return [
+        f"isthmus watch: {command}{code}",
+        f"{rank}{readable(report.seconds, 's')} from the first call of the driver, {processes}",
+    ]
 
 
 def worth_telling(report: WatchReport) -> list[Finding]:
@@ -201,21 +215,9 @@ def _process_words(line: ProcessLine) -> tuple[str, ...]:
     return f"{line.pid}", line.rank, f"{line.command}{ended}"
 
 
-def _head(report: WatchReport) -> list[str]:
-    code = "" if report.exit_code is None else f", exit code {report.exit_code}"
-    command = " ".join(report.command) or next((one.command for one in report.processes), "")
-    rank = f"rank {report.rank}, " if report.rank else ""
-    number = len(report.processes)
-    processes = f"{number} {'process' if number == 1 else 'processes'}"
-    return [
-        *([EMULATED] if report.modelled else []),
-        f"isthmus watch: {command}{code}",
-        f"{rank}{readable(report.seconds, 's')} from the first call of the driver, {processes}",
-    ]
-
-
 def _finding_lines(one: Finding, width: int) -> list[str]:
-    now, then = readable(one.seconds, "s"), readable(one.predicted_seconds, "s")
+    now = readable(one.seconds, "s")
+    then = readable(one.predicted_seconds, "s") if one.predicted_seconds else "none"
     size = f", {approximate_size(one.bytes)}" if one.bytes else ""
     title = f"- {one.cause}: {now}, predicted {then} ({counted(one.calls, 'call')}{size})"
     change = wrapped(f"    change: {one.change}", width, indent="      ")

@@ -1,0 +1,162 @@
+"""`isthmus watch`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isthmus.cli.failure import Ended, ExitCode, report_failure
+from isthmus.cli.state import state_of
+from isthmus.cli.watch.options import ProgramArgument, require_program
+from isthmus.cli.watch.reports import WatchFormat, format_for, put_report, report_text
+from isthmus.errors import UsageError, WriteError
+
+if TYPE_CHECKING:
+    from isthmus.watching.counters import Process
+
+# The page draws the longest calls of so many.
+_EVENTS_OF_A_PAGE = 100_000
+
+
+def watch(
+    context: typer.Context,
+    program: ProgramArgument = None,
+    *,
+    output_format: Annotated[
+        WatchFormat | None,
+        typer.Option("--format", help="The report's format.  [default: by --output, or text]"),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Write the report here.  [default: stderr]"
+        ),
+    ] = None,
+    timeline: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write each call as a trace for Perfetto (JSON)."),
+    ] = None,
+    python_sites: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="Note the place of each copy of 10 us or more and of one in N shorter ones; 0: "
+            "of none.  [default: 16]",
+        ),
+    ] = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Show a line a second on a terminal.")
+    ] = False,
+    fail_on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CONDITIONS",
+            help="End with exit code 3 if one is met: hidden-sync, copy-wait, pinning, "
+            "pageable>SIZE, seconds>N, avoidable>N; separated by commas.",
+        ),
+    ] = None,
+    audit_library: Annotated[
+        bool,
+        typer.Option(
+            "--audit-library", help="Also see calls of libraries opened with RTLD_DEEPBIND."
+        ),
+    ] = False,
+    read: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Report on counters in a folder instead of running."),
+    ] = None,
+) -> None:
+    """
+    Run a program, and say what its copies cost and what was avoidable.
+
+    The program runs unchanged: its output and exit code are its own. The report says how long
+    copies took, how much of that was avoidable, why, and at which lines. Predictions are of
+    this machine's profile. docs/watch.md explains each number.
+
+    Exit codes: the program's; 3 a condition of --fail-on is met, 2 usage, 126 and 127 as in shells.
+    """
+    from isthmus.cli.output import check_output
+    from isthmus.cli.stderr import say
+    from isthmus.files.whole import write_whole
+    from isthmus.watching.conditions import parse_conditions
+    from isthmus.watching.costs import costs_here
+    from isthmus.watching.reporting import NO_CUDA, report_on
+    from isthmus.watching.timeline import timeline_text
+
+    conditions = parse_conditions(fail_on) if fail_on is not None else []
+    wanted = format_for(output, output_format)
+    if wanted is WatchFormat.HTML:
+        from isthmus.show.document.page_templates import check_templates
+        from isthmus.show.pictures.drawing import check_pictures
+
+        check_templates()
+        check_pictures()
+    check_output(output)
+    check_output(timeline)
+    if read is not None:
+        if program:
+            raise UsageError("--read runs no program", hint="leave out one of both")
+        code, processes = None, _read(read)
+    else:
+        command = require_program(context, program)
+        events = _events(wanted, timeline)
+        code, processes = _run(command, events, python_sites, live=live, audit=audit_library)
+    costs = costs_here(emulated=any(one.emulated for one in processes))
+    report = report_on(
+        processes,
+        costs,
+        command=program or (),
+        exit_code=code,
+        conditions=conditions,
+        by_rank=read is not None,
+    )
+    if not processes:
+        say(f"isthmus watch: {NO_CUDA}")
+    try:
+        if timeline is not None:
+            write_whole(timeline, timeline_text(processes, modelled=report.modelled))
+        if processes or output is not None:
+            put_report(report, report_text(report, wanted, processes), output)
+    except WriteError as error:
+        report_failure(error, debug=state_of(context).debug)
+        raise Ended(code or ExitCode.ERROR) from None
+    raise Ended(ExitCode.BELOW_THRESHOLD if report.violations else code or ExitCode.OK)
+
+
+def _events(wanted: WatchFormat, timeline: Path | None) -> int:
+    from isthmus.watching.counters import MAX_EVENTS
+
+    if timeline is not None:
+        return MAX_EVENTS
+    return _EVENTS_OF_A_PAGE if wanted is WatchFormat.HTML else 0
+
+
+def _run(
+    command: list[str], events: int, python_sites: int | None, *, live: bool, audit: bool
+) -> "tuple[int, list[Process]]":
+    from isthmus.cli.watch.session import program_environment, run_watched
+    from isthmus.watching.environment import watched_environment
+
+    return run_watched(
+        "watch",
+        command,
+        lambda folder: watched_environment(
+            program_environment(),
+            folder,
+            events=events,
+            python_sites=python_sites,
+            audit_library=audit,
+        ),
+        events=events,
+        live=live,
+    )
+
+
+def _read(folder: Path) -> "list[Process]":
+    from isthmus.cli.watch.session import read_folder
+
+    found = read_folder(folder, strict=True)
+    if not found:
+        raise UsageError(f"{folder} has no counters", hint="programs under watch write *.counters")
+    return found

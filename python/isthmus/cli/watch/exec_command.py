@@ -1,0 +1,76 @@
+"""`isthmus exec`."""
+
+from typing import Annotated
+
+import typer
+
+from isthmus.cli.failure import Ended
+from isthmus.cli.watch.options import ProgramArgument, require_program
+
+
+def execute(
+    context: typer.Context,
+    program: ProgramArgument = None,
+    *,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Replace nothing; predict what that would save.")
+    ] = False,
+    only: Annotated[
+        str,
+        typer.Option(
+            metavar="LINE|ENTRY",
+            help="Only copies at places with this text (train.py:12), or by an entry point.",
+        ),
+    ] = "",
+    off: Annotated[
+        str,
+        typer.Option(metavar="PATH", help="Leave alone programs whose path has this text."),
+    ] = "",
+    pin: Annotated[
+        bool, typer.Option("--pin", help="Give pinned memory from a pool that keeps it.")
+    ] = False,
+    min_bytes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Replace copies from this size.  [default: where the profile says it pays]",
+        ),
+    ] = None,
+) -> None:
+    """
+    Run a program with its slow copies replaced by Isthmus's.
+
+    Copies of pageable memory are staged instead; the rest stays the driver's, and so do errors.
+    One line at the end says what that saved. ISTHMUS_EXEC=off in the environment stops it.
+    docs/exec.md has the exact semantics.
+
+    Exit codes: the program's; 2 usage, 126 and 127 as in shells.
+    """
+    from isthmus.cli.stderr import say
+    from isthmus.cli.watch.session import program_environment, run_watched
+    from isthmus.ground.sizes import parse_size
+    from isthmus.show.answers.watch import exec_line
+    from isthmus.watching.costs import costs_here
+    from isthmus.watching.environment import Exec, exec_environment, watched_environment
+    from isthmus.watching.reporting import report_on
+
+    command = require_program(context, program)
+    least = parse_size(min_bytes) if min_bytes else None
+    costs = costs_here()
+    wanted = Exec(
+        audit=audit,
+        up_bytes=least or costs.staged_from("up"),
+        down_bytes=least or costs.staged_from("down"),
+        only=only,
+        off=off,
+        pin=pin,
+    )
+    code, processes = run_watched(
+        "exec",
+        command,
+        lambda folder: exec_environment(watched_environment(program_environment(), folder), wanted),
+    )
+    report = report_on(processes, costs)
+    modelled = "modelled: " if report.modelled else ""
+    say(f"{modelled}{exec_line(report.replaced)}")
+    raise Ended(code)

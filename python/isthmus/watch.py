@@ -1,0 +1,120 @@
+"""
+`isthmus.watch()` counts what this process copies, where it was started under `isthmus watch`.
+
+`python -m isthmus.watch [OPTIONS] script.py ARGS` starts it so, as `isthmus watch -- python
+script.py ARGS` does; also with `-m module`. This module is what `isthmus.watch` is, and is called.
+"""
+
+import sys
+import types
+from typing import TYPE_CHECKING, Self
+
+from isthmus.errors import Unavailable
+
+if TYPE_CHECKING:
+    from isthmus.watching.counters import Process
+    from isthmus.watching.model import WatchReport
+
+# From here on the words are Python's.
+_OF_PYTHON = {"-m", "-c", "-", "--"}
+
+
+class Watch:
+    """
+    What this process copied from entering a block to leaving it; within it, so far.
+
+    Attributes:
+        report: All numbers, as docs/schema/watch-v1.json describes them.
+        seconds: Spent in copies, in pinning, and in waiting for copies alone.
+    """
+
+    def __init__(self) -> None:
+        """Count from now on."""
+        self._before = _now()
+        self._after: Process | None = None
+
+    def __enter__(self) -> Self:
+        """Count from here on."""
+        self._before = _now()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Count up to here."""
+        self._after = _now()
+
+    @property
+    def report(self) -> "WatchReport":
+        """All numbers."""
+        from isthmus.watching.costs import costs_here
+        from isthmus.watching.counters import since
+        from isthmus.watching.reporting import report_on
+
+        after = self._after or _now()
+        processes = [since(self._before, after)] if after else []
+        return report_on(processes, costs_here(emulated=any(one.emulated for one in processes)))
+
+    @property
+    def seconds(self) -> float:
+        """Spent in copies, in pinning, and in waiting for copies alone."""
+        return self.report.verdict.seconds
+
+    def __str__(self) -> str:
+        """Give the report as text."""
+        from isthmus.show.answers.watch import watch_as_text
+
+        return watch_as_text(self.report)
+
+
+def watch() -> Watch:
+    """
+    Count what this process copies: `with isthmus.watch() as w: ...; print(w)`.
+
+    Returns:
+        A context whose report, seconds and text are those of the block.
+
+    Raises:
+        Unavailable: This process wasn't started under `isthmus watch`.
+    """
+    from isthmus.watching.environment import is_preloaded
+
+    if not is_preloaded():
+        raise Unavailable(
+            capability="isthmus.watch",
+            reason="this process wasn't started under it",
+            needs="`python -m isthmus.watch script.py`, `isthmus watch -- PROGRAM`, "
+            "or ISTHMUS_WATCH=1 in the environment",
+        )
+    return Watch()
+
+
+def _now() -> "Process | None":
+    from isthmus.watching.environment import own_counters
+
+    return own_counters()
+
+
+class _Called(types.ModuleType):
+    """A module that is also the function of its name, whichever was imported first."""
+
+    __call__ = staticmethod(watch)
+
+
+def main(arguments: list[str]) -> int:
+    """Run `isthmus watch` on a program of this Python."""
+    from isthmus.cli.app import main as program
+    from isthmus.cli.app import options_with_values
+
+    first, valued = 0, options_with_values("watch")
+    while first < len(arguments) and (word := arguments[first]).startswith("-"):
+        if word in _OF_PYTHON:
+            break
+        first += 2 if word in valued else 1
+    script = arguments[first + (arguments[first : first + 1] == ["--"]) :]
+    own = sys.orig_argv[1 : sys.orig_argv.index("-m")] if "-m" in sys.orig_argv else []
+    python = [sys.executable, *own] if script else []
+    return program(["watch", *arguments[:first], "--", *python, *script])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
+sys.modules[__name__].__class__ = _Called
