@@ -102,6 +102,7 @@ golden: $(VENV)/.isthmus $(VENV)/.test  ## rewrite the golden files: CLI help an
 	$(BIN)/python -m isthmus.decide.profile.schema
 	$(BIN)/python -m isthmus.measure.doctor.schema
 	$(BIN)/python -m isthmus.sim.schema
+	$(BIN)/python -m isthmus.watching.schema
 	$(BIN)/python -m pytest -q --regenerate-golden
 
 sanitize: sanitize-asan sanitize-tsan  ## the C++ tests under ASan+UBSan, then under TSan

@@ -17,6 +17,8 @@ from isthmus.watching.costs import Costs
 from isthmus.watching.counters import Calls, Process, Site
 
 _NS = 1e-9
+# What is left of a row may be a fraction of a copy.
+_A_COPY = 0.5
 TINY_BYTES = 64 << 10
 """Smaller items are tiny: below, pageable uploads return before their bytes have moved."""
 _TINY_BITS = TINY_BYTES.bit_length() - 1
@@ -188,7 +190,7 @@ def _tiny(portions: list[_Portion], costs: Costs) -> Iterator[Share]:
     """Compare many tiny copies at one place with windows, or with packed copies of 64 KiB."""
     groups: defaultdict[tuple[Site, str, str], list[_Portion]] = defaultdict(list)
     for one in portions:
-        if 0 < one.row.size_class <= _TINY_BITS and one.items >= 1:
+        if 0 < one.row.size_class <= _TINY_BITS and one.items >= _A_COPY:
             groups[one.row.site, one.row.direction, one.row.host_memory].append(one)
     for (site, direction, memory), group in groups.items():
         items, size = sum(one.items for one in group), sum(one.bytes for one in group)
@@ -209,7 +211,7 @@ def _pageable(portions: list[_Portion], direction: str, costs: Costs) -> Iterato
     """Compare longer copies of pageable memory with staged ones of the same sizes."""
     for one in portions:
         row = one.row
-        if (row.direction, row.host_memory) != (direction, "pageable") or one.items < 1:
+        if (row.direction, row.host_memory) != (direction, "pageable") or one.items < _A_COPY:
             continue
         size, seconds = round(one.bytes / one.items), one.seconds / one.items
         staged = _staged(direction, size, seconds, costs)
