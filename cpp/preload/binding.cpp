@@ -105,6 +105,7 @@ DriverFunctions functions_of(void* library, Dlsym find) {
   get(found.current_device, "cuCtxGetDevice");
   get(found.retain_primary, "cuDevicePrimaryCtxRetain");
   get(found.release_primary, "cuDevicePrimaryCtxRelease_v2");
+  found.is_emulated = find(library, "isthmus_emulator_profile") != nullptr;
   return found;
 }
 
@@ -168,6 +169,7 @@ bool bind_driver() {
     num_ignored = 1;
     read_settings();
     begin_counting();
+    if (header != nullptr) header->emulated = functions.is_emulated ? 1 : 0;
     __atomic_store_n(&is_bound, true, __ATOMIC_RELEASE);
   }
   pthread_mutex_unlock(&binding);

@@ -15,6 +15,7 @@ struct DriverFunctions {
   PFN_cuCtxGetDevice_v2000 current_device;
   PFN_cuDevicePrimaryCtxRetain_v7000 retain_primary;
   PFN_cuDevicePrimaryCtxRelease_v11000 release_primary;
+  bool is_emulated;
 };
 extern DriverFunctions driver;
 
