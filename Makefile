@@ -14,7 +14,7 @@ ARGS ?=
 # Of each fuzzer: make fuzz SECONDS=600
 SECONDS ?= 60
 
-native := $(shell find cpp/src cpp/include cpp/emulator bindings kernels cmake -type f) CMakeLists.txt pyproject.toml
+native := $(shell find cpp/src cpp/include cpp/preload cpp/emulator bindings kernels cmake -type f) CMakeLists.txt pyproject.toml
 tested := $(shell find cpp/tests tests/fuzz/cpp -type f)
 # ccache remembers no file that was compiled with a precompiled header.
 launcher := $(if $(shell command -v ccache),CMAKE_CXX_COMPILER_LAUNCHER=ccache ISTHMUS_PRECOMPILE=OFF)
