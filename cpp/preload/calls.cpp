@@ -13,6 +13,7 @@ namespace {
 // behavior.
 constexpr u64 kMaxInline = u64{64} << 10;
 constexpr u64 kLongCall_ns = 10'000;
+constexpr u64 kNativeSites = 64;
 constexpr u64 kMinRepeated = u64{256} << 10;
 
 thread_local int depth __attribute__((tls_model("initial-exec"))) = 0;
@@ -46,7 +47,7 @@ bool is_captured(const Entry& entry, const What& what) {
 bool wait_before(const Entry& entry, const What& what, Begun& begun) {
   if (driver.synchronize == nullptr) return false;
   const CUresult result = driver.synchronize(ordering_stream(entry, what));
-  begun.wait_ns = now_ns() - begun.begin_ns;
+  begun.wait_ns = ns_since(begun.begin_ns);
   return result == CUDA_SUCCESS;
 }
 
@@ -59,9 +60,13 @@ void begin_copy(const Entry& entry, const What& what, Begun& begun) {
   begun.would_replace = replaced == Replaced::would_be;
 }
 
-bool wants_site(Thread& thread, u64 ns) {
-  if (settings.sites == 0) return false;
-  return ns >= kLongCall_ns || thread.short_calls++ % settings.sites == 0;
+/// Python's frames are read in a tenth of a microsecond, native ones in several.
+u32 site_of(Thread& thread, u64 ns) {
+  if (settings.sites == 0) return 0;
+  if (ns >= kLongCall_ns) return site_here(thread);
+  const u64 number = thread.short_calls++;
+  if (number % (settings.sites * kNativeSites) == 0) return site_here(thread);
+  return number % settings.sites == 0 ? python_site(thread) : 0;
 }
 
 /// A wait that only the copy before it caused.
@@ -98,15 +103,14 @@ void end_call(const Entry& entry, const What& what, const Begun& begun, CUresult
   if (thread == nullptr) return;
   Taken taken{};
   taken.begin_ns = begun.begin_ns;
-  taken.ns = now_ns() - begun.begin_ns;
+  taken.ns = ns_since(begun.begin_ns);
   taken.wait_ns = begun.wait_ns;
   taken.captured = begun.is_captured;
   taken.failed = result != CUDA_SUCCESS;
   taken.hidden = is_hidden(*thread, entry, what, begun);
   taken.replaced = begun.is_replaced || begun.would_replace;
   const bool is_copy = entry.entry_class == kCopy;
-  if ((is_copy || taken.hidden || entry.entry_class == kPin) && wants_site(*thread, taken.ns))
-    taken.site = site_here(*thread);
+  if (is_copy || taken.hidden || entry.entry_class == kPin) taken.site = site_of(*thread, taken.ns);
   count_call(*thread, entry, what, taken);
   if (is_copy && what.linear && what.target == kDevice && what.bytes >= kMinRepeated &&
       (what.source == kPageable || what.source == kPinned) && !taken.failed && !taken.captured)

@@ -25,9 +25,9 @@ namespace {
 
 constexpr Layout kLayout;
 
-u64 clock_ns(clockid_t clock) {
+u64 wall_ns() {
   timespec time{};
-  clock_gettime(clock, &time);
+  clock_gettime(CLOCK_REALTIME, &time);
   return static_cast<u64>(time.tv_sec) * 1'000'000'000 + static_cast<u64>(time.tv_nsec);
 }
 
@@ -104,7 +104,7 @@ void fill_header(u64 begin_ns) {
   header->entries_used = kNumEntries;
   header->exec_mode = static_cast<u32>(settings.exec);
   header->begin_ns = begin_ns;
-  header->begin_wall_ns = clock_ns(CLOCK_REALTIME);
+  header->begin_wall_ns = wall_ns();
   header->events_capacity = settings.events;
   read_command();
   read_rank();
@@ -137,9 +137,8 @@ __attribute__((destructor)) void at_end() {
 
 }  // namespace
 
-u64 now_ns() { return clock_ns(CLOCK_MONOTONIC); }
-
 void begin_counting() {
+  begin_clock();
   const u64 begin_ns = now_ns();
   void* const made = mmap(nullptr, Layout::threads_capacity * sizeof(Thread),
                           PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -19,7 +19,14 @@ struct Taken {
   u32 site;        ///< see CallRow.site
 };
 
+/// CLOCK_MONOTONIC, as near as a few millionths of the time since begin_clock().
 u64 now_ns();
+void begin_clock();
+/// Not below 0, also if the counters of two CPUs differ.
+inline u64 ns_since(u64 begin_ns) {
+  const u64 now = now_ns();
+  return now > begin_ns ? now - begin_ns : 0;
+}
 
 /// Opens this process's file; without a folder, or without space for it, counts in memory.
 void begin_counting();
