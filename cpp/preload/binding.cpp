@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
-#include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,16 +100,69 @@ DriverFunctions functions_of(void* library, Dlsym find) {
   get(found.pointer_attributes, "cuPointerGetAttributes");
   get(found.pointer_attribute, "cuPointerGetAttribute");
   get(found.is_capturing, "cuStreamIsCapturing");
+  get(found.stream_flags, "cuStreamGetFlags");
   get(found.synchronize, "cuStreamSynchronize");
+  get(found.exchange_mode, "cuThreadExchangeStreamCaptureMode");
+  get(found.create_event, "cuEventCreate");
+  get(found.record, "cuEventRecord");
+  get(found.wait_for_event, "cuEventSynchronize");
+  get(found.destroy_event, "cuEventDestroy_v2");
   get(found.current_context, "cuCtxGetCurrent");
+  get(found.context_id, "cuCtxGetId");
   get(found.current_device, "cuCtxGetDevice");
+  get(found.primary_state, "cuDevicePrimaryCtxGetState");
   get(found.retain_primary, "cuDevicePrimaryCtxRetain");
   get(found.release_primary, "cuDevicePrimaryCtxRelease_v2");
   found.is_emulated = find(library, "isthmus_emulator_profile") != nullptr;
   return found;
 }
 
-__attribute__((constructor)) void at_start() { real_dlsym(); }  // while there is one thread
+/// Another thread may have held the lock when the process was forked.
+void in_child() {
+  binding = PTHREAD_MUTEX_INITIALIZER;
+  if (is_bound) begin_counting_in_child();
+}
+
+__attribute__((constructor)) void at_start() {  // while there is one thread
+  real_dlsym();
+  pthread_atfork(nullptr, nullptr, in_child);
+}
+
+/// Others that were preloaded behind us have a function of that name: who is linked with it calls
+/// theirs, as without us. What they ask for, and what programs ask the driver for, is watched.
+void let_others_between(Entry& entry, void* theirs) {
+  entry.given = entry.apart;
+  __atomic_store_n(entry.linked, theirs, __ATOMIC_RELEASE);
+}
+
+bool is_shared(const Entry& entry) { return entry.given != entry.exported; }
+
+bool are_of_one_library(const void* one, const void* other) {
+  Dl_info first{};
+  Dl_info second{};
+  return dladdr(one, &first) != 0 && dladdr(other, &second) != 0 &&
+         first.dli_fbase == second.dli_fbase;
+}
+
+/// A signal handler that calls the driver must not meet a lock that its own thread holds.
+class Locked {
+public:
+  Locked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
+    pthread_mutex_lock(&binding);
+  }
+  ~Locked() {
+    pthread_mutex_unlock(&binding);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+private:
+  sigset_t before_;
+};
 
 }  // namespace
 
@@ -155,15 +208,21 @@ bool bind_driver() {
     return false;
   }
   void* found[kNumEntries];
-  for (int i = 0; i < kNumEntries; ++i) found[i] = find(library, entries[i].name);
+  void* next[kNumEntries];
+  for (int i = 0; i < kNumEntries; ++i) {
+    found[i] = find(library, entries[i].name);
+    next[i] = find(RTLD_NEXT, entries[i].name);
+  }
   const DriverFunctions functions = functions_of(library, find);
   Search search{reinterpret_cast<uintptr_t>(find(library, "cuInit")), {}};
   dl_iterate_phdr(find_range, &search);
 
-  pthread_mutex_lock(&binding);
+  const Locked locked;
   if (!is_bound) {
-    for (int i = 0; i < kNumEntries; ++i)
+    for (int i = 0; i < kNumEntries; ++i) {
+      if (next[i] != nullptr && next[i] != found[i]) let_others_between(entries[i], next[i]);
       if (found[i] != nullptr) enter_address(found[i], entries[i]);
+    }
     driver = functions;
     ignored[0] = search.found;  // the driver asks for its own functions
     num_ignored = 1;
@@ -172,7 +231,6 @@ bool bind_driver() {
     if (header != nullptr) header->emulated = functions.is_emulated ? 1 : 0;
     __atomic_store_n(&is_bound, true, __ATOMIC_RELEASE);
   }
-  pthread_mutex_unlock(&binding);
   errno = error;
   return true;
 }
@@ -181,12 +239,13 @@ void* substitute(void* address) {
   if (address == nullptr || !bind_driver()) return address;
   for (unsigned slot = hash_of(address) % kTableSize; by_address[slot].real != nullptr;
        slot = (slot + 1) % kTableSize)
-    if (by_address[slot].real == address) return by_address[slot].entry->exported;
+    if (by_address[slot].real == address) return by_address[slot].entry->given;
   return address;
 }
 
 void* bind_late(Entry& entry) {
-  if (bind_driver() && entry.real != nullptr) return entry.real;
+  if (bind_driver() && entry.real != nullptr)
+    return is_shared(entry) ? *entry.linked : entry.real;
   return real_dlsym()(RTLD_NEXT, entry.name);
 }
 
@@ -204,8 +263,12 @@ extern "C" __attribute__((visibility("hidden"), used)) Found isthmus_dlsym(void*
   const Dlsym find = real_dlsym();
   if (name == nullptr || name[0] != 'c' || name[1] != 'u' || name[2] < 'A' || name[2] > 'Z')
     return {nullptr, 0};
-  if (handle == RTLD_NEXT) return {nullptr, 0};  // another interposer's way to the real one
   Entry* const entry = entry_named(name);
+  if (handle == RTLD_NEXT) {  // another interposer's way to the real one
+    const bool is_between = entry != nullptr && bind_driver() && is_shared(*entry) &&
+                            are_of_one_library(*entry->linked, caller);
+    return is_between ? Found{entry->given, 1} : Found{nullptr, 0};
+  }
   if (entry == nullptr) {
     note_unwatched(name, 0);
     return {nullptr, 0};
@@ -215,7 +278,11 @@ extern "C" __attribute__((visibility("hidden"), used)) Found isthmus_dlsym(void*
   // A handle of the program itself finds us, who were not there.
   if (found == entry->exported) found = find(RTLD_NEXT, name);
   void* const given = substitute(found);
-  if (given != found) count_given(Given::by_dlsym);
+  if (given != found) {
+    count_given(Given::by_dlsym);
+  } else if (found != nullptr && handle != RTLD_DEFAULT) {
+    note_unwatched(name, 0);  // a second driver's
+  }
   return {given, 1};  // null: dlerror() says what it would have said
 }
 

@@ -10,9 +10,17 @@ struct DriverFunctions {
   PFN_cuPointerGetAttributes_v7000 pointer_attributes;
   PFN_cuPointerGetAttribute_v4000 pointer_attribute;
   PFN_cuStreamIsCapturing_v10000 is_capturing;
+  PFN_cuStreamGetFlags_v5050 stream_flags;
   PFN_cuStreamSynchronize_v2000 synchronize;
+  PFN_cuThreadExchangeStreamCaptureMode_v10010 exchange_mode;
+  PFN_cuEventCreate_v2000 create_event;
+  PFN_cuEventRecord_v2000 record;
+  PFN_cuEventSynchronize_v2000 wait_for_event;
+  PFN_cuEventDestroy_v4000 destroy_event;
   PFN_cuCtxGetCurrent_v4000 current_context;
+  PFN_cuCtxGetId_v12000 context_id;
   PFN_cuCtxGetDevice_v2000 current_device;
+  PFN_cuDevicePrimaryCtxGetState_v7000 primary_state;
   PFN_cuDevicePrimaryCtxRetain_v7000 retain_primary;
   PFN_cuDevicePrimaryCtxRelease_v11000 release_primary;
   bool is_emulated;
@@ -33,7 +41,7 @@ void* substitute(void* address);
 /// The real function, also for a program that was linked with the driver under another name.
 void* bind_late(Entry& entry);
 
-/// Names an entry point that copies and has no row, in the report.
+/// Names an entry point that copies and isn't watched, in the report. Its version: 0 if unknown.
 void note_unwatched(const char* name, int version);
 
 /// Calls that come from this library's code are not seen: the engine's own copies.

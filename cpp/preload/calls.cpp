@@ -5,6 +5,7 @@
 #include "preload/replacing.hpp"
 #include "preload/settings.hpp"
 #include "preload/sites.hpp"
+#include "preload/waiting.hpp"
 
 namespace isthmus::preload {
 namespace {
@@ -28,34 +29,36 @@ bool blocks(const What& what) {
   return crosses_pageable(what) && (what.target == kPageable || what.bytes > kMaxInline);
 }
 
-CUstream ordering_stream(const Entry& entry, const What& what) {
-  if (what.stream != nullptr) return what.stream;
-  return entry.per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
-}
-
 bool is_captured(const Entry& entry, const What& what) {
   if (num_captures() <= 0 || driver.is_capturing == nullptr) return false;
   auto status = CU_STREAM_CAPTURE_STATUS_NONE;
-  const CUstream stream = ordering_stream(entry, what);
+  const CUstream stream = stream_of(entry, what);
   if (stream == CU_STREAM_LEGACY) return false;
   return driver.is_capturing(stream, &status) == CUDA_SUCCESS &&
          status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-/// Waits where the driver would wait, so that kernels' time is told from the copy's. What the wait
-/// fails with, the copy fails with.
-bool wait_before(const Entry& entry, const What& what, Begun& begun) {
-  if (driver.synchronize == nullptr) return false;
-  const CUresult result = driver.synchronize(ordering_stream(entry, what));
-  begun.wait_ns = ns_since(begun.begin_ns);
-  return result == CUDA_SUCCESS;
+/// What was pageable when it was asked for may be pinned since: another buffer began on its page. Then
+/// nothing may wait.
+bool is_still_pageable(What& what) {
+  const bool is_up = what.source == kPageable;
+  const auto* const host = static_cast<const char*>(is_up ? what.from : what.to);
+  Kind& kind = is_up ? what.source : what.target;
+  kind = kind_now(host);
+  return kind == kPageable;
 }
 
-void begin_copy(const Entry& entry, const What& what, Begun& begun) {
+/// Waits where the driver would wait, so that kernels' time is told from the copy's. What the wait
+/// fails with, the copy fails with.
+void begin_copy(const Entry& entry, What& what, Begun& begun) {
   begun.is_captured = is_captured(entry, what);
   if (!crosses_pageable(what) || what.bytes <= kMaxInline || num_captures() > 0) return;
-  if (!wait_before(entry, what, begun) || !is_replaceable(entry, what)) return;
-  const Replaced replaced = replace(entry, what, begun.site);
+  if (!what.linear || !is_still_pageable(what)) return;
+  const bool is_to_be_replaced = is_replaceable(entry, what);
+  const CUresult waited = wait_for(stream_of(entry, what), is_to_be_replaced);
+  begun.wait_ns = ns_since(begun.begin_ns);
+  if (waited != CUDA_SUCCESS || !is_to_be_replaced) return;
+  const Replaced replaced = replace(entry, what);
   begun.is_replaced = replaced == Replaced::done;
   begun.would_replace = replaced == Replaced::would_be;
 }
@@ -89,7 +92,7 @@ bool is_hidden(const Thread& thread, const Entry& entry, const What& what, const
 Nesting::Nesting() : is_inside_(depth++ != 0) {}
 Nesting::~Nesting() { --depth; }
 
-Begun begin_call(const Entry& entry, const What& what) {
+Begun begin_call(const Entry& entry, What& what) {
   Begun begun;
   if (header == nullptr) return begun;
   begun.begin_ns = now_ns();
@@ -98,7 +101,7 @@ Begun begin_call(const Entry& entry, const What& what) {
 }
 
 void end_call(const Entry& entry, const What& what, const Begun& begun, CUresult result) {
-  if (what.after != nullptr) what.after(result);
+  if (what.after != nullptr) what.after(what, result);
   Thread* const thread = this_thread();
   if (thread == nullptr) return;
   Taken taken{};

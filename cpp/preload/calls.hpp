@@ -9,7 +9,6 @@ namespace isthmus::preload {
 struct Begun {
   u64 begin_ns = 0;
   u64 wait_ns = 0;
-  u32 site = 0;
   bool is_captured = false;
   bool is_replaced = false;    ///< the engine has made the copy: the driver isn't to be called
   bool would_replace = false;  ///< an audit's
@@ -28,7 +27,8 @@ private:
   bool is_inside_;
 };
 
-Begun begin_call(const Entry& entry, const What& what);
+/// Corrects the kinds in `what` if they no longer hold.
+Begun begin_call(const Entry& entry, What& what);
 void end_call(const Entry& entry, const What& what, const Begun& begun, CUresult result);
 
 }  // namespace isthmus::preload

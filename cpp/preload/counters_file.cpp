@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,10 +36,17 @@ Thread* threads = nullptr;  ///< one for each row of the table
 
 size_t file_bytes() { return kLayout.events + settings.events * sizeof(Event); }
 
+/// A file beyond the process's limit would be a SIGXFSZ.
+bool may_be_written() {
+  rlimit most{};
+  return settings.folder[0] != '\0' && getrlimit(RLIMIT_FSIZE, &most) == 0 &&
+         most.rlim_cur >= file_bytes();
+}
+
 /// A descriptor of a new file with room for all, or -1. Space is reserved: a full disk would be a
 /// SIGBUS at some later call.
 int new_file(u64 begin_ns) {
-  if (settings.folder[0] == '\0') return -1;
+  if (!may_be_written()) return -1;
   char path[600];
   copy_text(path, settings.folder);
   append_text(path, "/");
@@ -110,16 +118,6 @@ void fill_header(u64 begin_ns) {
   read_rank();
 }
 
-/// The parent's counters must not be written, and its engine not be used.
-void in_child() {
-  const u64 begin_ns = now_ns();
-  stop_replacing("a forked child");
-  own_thread = nullptr;
-  void* const parents = header;
-  header = nullptr;
-  if (map_file(begin_ns, parents)) fill_header(begin_ns);
-}
-
 Thread* begin_thread(u32 number) {
   Thread& thread = threads[number];
   thread = {};
@@ -146,7 +144,14 @@ void begin_counting() {
   threads = static_cast<Thread*>(made);
   if (!map_file(begin_ns, nullptr)) return;
   fill_header(begin_ns);
-  pthread_atfork(nullptr, nullptr, in_child);
+}
+
+void begin_counting_in_child() {
+  const u64 begin_ns = now_ns();
+  void* const parents = header;
+  header = nullptr, own_thread = nullptr;
+  if (map_file(begin_ns, parents)) fill_header(begin_ns);
+  stop_replacing("a forked child: its copies are the driver's");
 }
 
 Thread* this_thread() {

@@ -188,8 +188,31 @@ SitePlace site_place(u64 key) {
   return {nullptr, 0, false};
 }
 
+namespace {
+
+/// Whoever finds another thread, or an interrupted one, writing a text leaves it at that.
+class Writing {
+public:
+  Writing() : is_alone_(!__atomic_test_and_set(&is_writing, __ATOMIC_ACQUIRE)) {}
+  ~Writing() {
+    if (is_alone_) __atomic_clear(&is_writing, __ATOMIC_RELEASE);
+  }
+  Writing(const Writing&) = delete;
+  Writing& operator=(const Writing&) = delete;
+  bool is_alone() const { return is_alone_; }
+
+private:
+  static bool is_writing;
+  bool is_alone_;
+};
+bool Writing::is_writing = false;
+
+}  // namespace
+
 void note_unwatched(const char* name, int version) {
   if (header == nullptr || strncmp(name, "cuMemcpy", strlen("cuMemcpy")) != 0) return;
+  const Writing writing;
+  if (!writing.is_alone()) return;
   char text[64];
   copy_text(text, name);
   if (version != 0) {
@@ -208,7 +231,8 @@ void note_unwatched(const char* name, int version) {
 void note_engine(const char* reason, bool is_failure) {
   if (header == nullptr) return;
   if (is_failure) __atomic_fetch_add(&header->exec_failed, 1, __ATOMIC_RELAXED);
-  copy_text(header->exec_reason, reason);
+  const Writing writing;
+  if (writing.is_alone()) copy_text(header->exec_reason, reason);
 }
 
 }  // namespace isthmus::preload

@@ -30,6 +30,8 @@ inline u64 ns_since(u64 begin_ns) {
 
 /// Opens this process's file; without a folder, or without space for it, counts in memory.
 void begin_counting();
+/// The same in a forked child: the parent's counters must not be written, and its engine not be used.
+void begin_counting_in_child();
 
 /// Null before begin_counting().
 extern Header* header;

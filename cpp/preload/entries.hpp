@@ -11,7 +11,10 @@ namespace isthmus::preload {
 
 struct Entry {
   const char* name;
-  void* exported;  ///< what the program gets, however it asks: one address, as from the driver
+  void* exported;  ///< what programs are linked with
+  void* given;     ///< what the program gets if it asks: the same, unless others lie between
+  void* apart;     ///< what it gets then
+  void** linked;   ///< where `exported` jumps to: the wrapper, or what others have put between
   void* real;  ///< null until the driver is bound
   EntryClass entry_class;
   bool asynchronous;  ///< its name says so: it may return before the bytes have moved

@@ -10,7 +10,9 @@ constexpr unsigned kPageBits = 12;
 
 u32 epoch = 1;
 
-Kind ask(const void* pointer) {
+}  // namespace
+
+Kind kind_now(const void* pointer) {
   const auto attributes = driver.pointer_attributes;
   if (attributes == nullptr) return kNone;
   unsigned type = 0;
@@ -26,18 +28,16 @@ Kind ask(const void* pointer) {
   return type == CU_MEMORYTYPE_ARRAY ? kArray : kPageable;
 }
 
-}  // namespace
-
-void forget_kinds(CUresult) { __atomic_fetch_add(&epoch, 1, __ATOMIC_RELAXED); }
+void forget_kinds(const What&, CUresult) { __atomic_fetch_add(&epoch, 1, __ATOMIC_RELAXED); }
 
 Kind kind_of(const void* pointer) {
   if (pointer == nullptr) return kNone;
   Thread* const thread = this_thread();
-  if (thread == nullptr || !thread->is_own) return ask(pointer);
+  if (thread == nullptr || !thread->is_own) return kind_now(pointer);
   const uintptr_t page = reinterpret_cast<uintptr_t>(pointer) >> kPageBits;
   const u32 now = __atomic_load_n(&epoch, __ATOMIC_RELAXED);
   KnownKind& known = thread->kinds[page % (sizeof thread->kinds / sizeof known)];
-  if (known.page != page || known.epoch != now) known = {page, now, ask(pointer)};
+  if (known.page != page || known.epoch != now) known = {page, now, kind_now(pointer)};
   return known.kind;
 }
 

@@ -10,7 +10,7 @@ struct What {
   Kind source = kNone;
   Kind target = kNone;
   bool linear = false;  ///< one range of bytes between `from` and `to`
-  void (*after)(CUresult) = nullptr;  ///< told what the driver's call has returned
+  void (*after)(const What&, CUresult) = nullptr;  ///< told what the driver's call has returned
   u64 bytes = 0;
   u64 items = 1;
   const void* from = nullptr;
@@ -22,12 +22,15 @@ struct What {
 Kind kind_of(const void* pointer);
 inline Kind kind_of(CUdeviceptr pointer) { return kind_of(reinterpret_cast<void*>(pointer)); }
 
-void capture_begun(CUresult result);
-void capture_ended(CUresult result);
-void device_reset(CUresult result);
-void context_destroyed(CUresult result);
+/// The same, asked anew.
+Kind kind_now(const void* pointer);
+
+void capture_begun(const What& what, CUresult result);
+void capture_ended(const What& what, CUresult result);
+void stream_destroyed(const What& what, CUresult result);
+void device_reset(const What& what, CUresult result);
 /// Kinds of memory that were asked for no longer hold.
-void forget_kinds(CUresult result);
+void forget_kinds(const What& what, CUresult result);
 
 namespace reading {
 
@@ -160,18 +163,19 @@ inline What wait(CUevent) { return {}; }
 inline What wait(CUcontext) { return {}; }
 inline What wait() { return {}; }
 
-inline What then(void (*after)(CUresult)) {
+inline What then(void (*after)(const What&, CUresult), CUstream stream = nullptr) {
   What what;
-  what.after = after;
+  what.after = after, what.stream = stream;
   return what;
 }
 template <typename... Arguments>
-What begins_capture(Arguments...) {
-  return then(capture_begun);
+What begins_capture(CUstream stream, Arguments...) {
+  return then(capture_begun, stream);
 }
-inline What ends_capture(CUstream, CUgraph*) { return then(capture_ended); }
+inline What ends_capture(CUstream stream, CUgraph*) { return then(capture_ended, stream); }
+inline What destroys_stream(CUstream stream) { return then(stream_destroyed, stream); }
 inline What resets(CUdevice) { return then(device_reset); }
-inline What destroys_context(CUcontext) { return then(context_destroyed); }
+inline What frees(CUcontext) { return then(forget_kinds); }
 
 }  // namespace reading
 }  // namespace isthmus::preload

@@ -18,7 +18,25 @@ using Copy = decltype(&isthmus_exec_copy);
 enum class Engine : u32 { unopened, opening, open, absent };
 Engine engine = Engine::unopened;
 Copy engine_copy = nullptr;
+
+/// Streams that are being captured. One that finds no place is never forgotten: nothing more is
+/// replaced.
+constexpr int kMostCaptures = 64;
+CUstream capturing[kMostCaptures];
 int captures = 0;
+
+bool exchange(CUstream& place, CUstream expected, CUstream next) {
+  return __atomic_compare_exchange_n(&place, &expected, next, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE);
+}
+
+/// An old driver lacks functions.
+bool knows_all() {
+  const auto& all = reinterpret_cast<void* const(&)[sizeof driver / sizeof(void*)]>(driver);
+  for (void* const one : all)
+    if (one == nullptr) return false;
+  return true;
+}
 
 /// MPS shares a GPU between processes: its server, not this process, owns the context.
 bool is_below_mps() {
@@ -60,48 +78,54 @@ bool has_engine() {
   return true;
 }
 
-/// Contexts that were compared with their device's primary one, until one is destroyed.
-struct KnownContext {
-  CUcontext context;
-  int device;  ///< -1: it isn't the primary one
-};
-constexpr size_t kNumContexts = 16;
-KnownContext known_contexts[kNumContexts];
-
-/// The device of a primary context, which must be current; -1 for another context.
-int primary_device(CUcontext context) {
-  KnownContext& known = known_contexts[(reinterpret_cast<uintptr_t>(context) >> 8) % kNumContexts];
-  if (__atomic_load_n(&known.context, __ATOMIC_ACQUIRE) == context) return known.device;
-  CUdevice device = -1;
+/// Asks of the current context, which is no primary one if there is a doubt.
+KnownContext compared(u64 id) {
+  KnownContext found{id, false, -1};
+  unsigned flags = 0;
+  int is_active = 0;
+  CUcontext current = nullptr;
   CUcontext primary = nullptr;
-  if (driver.current_device(&device) != CUDA_SUCCESS ||
-      driver.retain_primary(&primary, device) != CUDA_SUCCESS)
-    return -1;
-  driver.release_primary(device);
-  known.device = primary == context ? device : -1;
-  __atomic_store_n(&known.context, context, __ATOMIC_RELEASE);
-  return known.device;
+  // Retaining one that isn't active would make it.
+  if (driver.current_context(&current) != CUDA_SUCCESS ||
+      driver.current_device(&found.device) != CUDA_SUCCESS ||
+      driver.primary_state(found.device, &flags, &is_active) != CUDA_SUCCESS || is_active == 0 ||
+      driver.retain_primary(&primary, found.device) != CUDA_SUCCESS)
+    return found;
+  driver.release_primary(found.device);
+  found.is_primary = primary == current;
+  return found;
 }
 
+/// A copy in another context would use the engine's, in which its work isn't ordered.
 bool is_in_primary_context(const What& what) {
-  if (driver.current_context == nullptr || driver.current_device == nullptr ||
-      driver.retain_primary == nullptr || driver.release_primary == nullptr ||
-      driver.pointer_attribute == nullptr)
-    return false;
-  CUcontext context = nullptr;
-  if (driver.current_context(&context) != CUDA_SUCCESS || context == nullptr) return false;
+  u64 id = 0;
+  unsigned long long asked = 0;
+  if (driver.context_id(nullptr, &asked) != CUDA_SUCCESS) return false;
+  id = asked;
+  Thread* const thread = this_thread();
+  if (thread == nullptr) return false;
+  KnownContext known = thread->is_own ? thread->context : KnownContext{};
+  if (known.id != id) known = compared(id);
+  if (thread->is_own) thread->context = known;
   const void* const pointer = what.source == kDevice ? what.from : what.to;
   int device = -1;
-  return driver.pointer_attribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+  return known.is_primary &&
+         driver.pointer_attribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
                                   reinterpret_cast<CUdeviceptr>(pointer)) == CUDA_SUCCESS &&
-         device == primary_device(context);
+         device == known.device;
 }
 
-bool is_wanted(const Entry& entry, u32 site) {
+bool is_wanted(const Entry& entry) {
   if (settings.only[0] == '\0' || strcmp(settings.only, entry.name) == 0) return true;
-  if (Thread* const thread = this_thread(); site == 0 && thread != nullptr)
-    site = site_here(*thread);
+  Thread* const thread = this_thread();
+  const u32 site = thread == nullptr ? 0 : site_here(*thread);
   return site != 0 && strstr(tables.sites[site - 1].place, settings.only) != nullptr;
+}
+
+/// The engine can't know of memory that is pinned from somewhere inside it on. The driver refuses it.
+bool ends_pageable(const What& what) {
+  const void* const host = what.source == kPageable ? what.from : what.to;
+  return kind_now(static_cast<const char*>(host) + what.bytes - 1) == kPageable;
 }
 
 bool copy_with_engine(const What& what) {
@@ -115,13 +139,15 @@ bool copy_with_engine(const What& what) {
 }  // namespace
 
 bool is_replaceable(const Entry& entry, const What& what) {
-  if (settings.exec == Exec::off || entry.entry_class != kCopy || !what.linear) return false;
+  if (settings.exec == Exec::off || entry.entry_class != kCopy || !what.linear || !knows_all())
+    return false;
   if (what.source == kPageable && what.target == kDevice) return what.bytes >= settings.min_up;
   return what.source == kDevice && what.target == kPageable && what.bytes >= settings.min_down;
 }
 
-Replaced replace(const Entry& entry, const What& what, u32 site) {
-  if (!is_wanted(entry, site) || !is_in_primary_context(what)) return Replaced::no;
+Replaced replace(const Entry& entry, const What& what) {
+  if (!is_in_primary_context(what) || !ends_pageable(what) || !is_wanted(entry))
+    return Replaced::no;
   if (settings.exec == Exec::audit) return Replaced::would_be;
   return has_engine() && copy_with_engine(what) ? Replaced::done : Replaced::no;
 }
@@ -134,23 +160,29 @@ void stop_replacing(const char* why) {
   note_engine(why, false);
 }
 
-void capture_begun(CUresult result) {
-  if (result == CUDA_SUCCESS) __atomic_fetch_add(&captures, 1, __ATOMIC_ACQ_REL);
+void capture_begun(const What& what, CUresult result) {
+  if (result != CUDA_SUCCESS) return;
+  __atomic_fetch_add(&captures, 1, __ATOMIC_ACQ_REL);
+  for (CUstream& place : capturing)
+    if (exchange(place, nullptr, what.stream)) return;
 }
 /// A capture that failed has ended, too.
-void capture_ended(CUresult result) {
+void capture_ended(const What& what, CUresult result) {
   if (result == CUDA_SUCCESS || result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ||
       result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
+    stream_destroyed(what, CUDA_SUCCESS);
+}
+void stream_destroyed(const What& what, CUresult result) {
+  if (result != CUDA_SUCCESS || what.stream == nullptr || num_captures() == 0) return;
+  for (CUstream& place : capturing) {
+    if (!exchange(place, what.stream, nullptr)) continue;
     __atomic_fetch_sub(&captures, 1, __ATOMIC_ACQ_REL);
+    return;
+  }
 }
-void device_reset(CUresult result) {
-  forget_kinds(result);
+void device_reset(const What& what, CUresult result) {
+  forget_kinds(what, result);
   stop_replacing("the program reset a device: later copies are the driver's");
-}
-void context_destroyed(CUresult result) {
-  forget_kinds(result);
-  for (KnownContext& known : known_contexts)
-    __atomic_store_n(&known.context, nullptr, __ATOMIC_RELEASE);
 }
 
 }  // namespace isthmus::preload

@@ -12,9 +12,7 @@ enum class Replaced { no, would_be, done };
 
 /// Makes a replaceable copy whose stream's earlier work is complete; complete on return. Unless it
 /// is done, the copy is the driver's to make, and nothing but bytes of the target has changed.
-///
-/// site        of the call; 0 if it hasn't been asked for
-Replaced replace(const Entry& entry, const What& what, u32 site);
+Replaced replace(const Entry& entry, const What& what);
 
 /// Captures of any stream in this process that have begun and not ended.
 int num_captures();

@@ -18,6 +18,12 @@ struct KnownCode {
   const unsigned char* file;
   bool is_library;
 };
+/// A context that was compared with its device's primary one. Ids are never used again.
+struct KnownContext {
+  u64 id;
+  bool is_primary;
+  CUdevice device;
+};
 /// The last call of a thread, if it was a copy: a wait that follows waits for nothing else.
 struct LastCopy {
   bool is_last;
@@ -31,6 +37,7 @@ struct Thread {
   bool is_own;  ///< false: threads beyond the table share their row, and this
   CallRow* last_row;
   LastCopy last_copy;
+  KnownContext context;
   u64 short_calls;
   KnownKind kinds[64];
   KnownCode codes[64];

@@ -38,7 +38,7 @@ struct Wrapper<kId, kClass, kRead, CUresult(CUDAAPI*)(Arguments...)> {
     if (real == nullptr) return CUDA_ERROR_NOT_FOUND;
     const Nesting nesting;
     if (nesting.is_inside()) return real(arguments...);
-    const What what = kRead(arguments...);
+    What what = kRead(arguments...);
     const Begun begun = begin_call(entry, what);
     const CUresult result = begun.is_replaced ? CUDA_SUCCESS : real(arguments...);
     end_call(entry, what, begun, result);
@@ -111,23 +111,30 @@ ISTHMUS_READER(wait)
 ISTHMUS_READER(begins_capture)
 ISTHMUS_READER(ends_capture)
 ISTHMUS_READER(resets)
-ISTHMUS_READER(destroys_context)
+ISTHMUS_READER(frees)
+ISTHMUS_READER(destroys_stream)
 
 }  // namespace
 
 // Programs that are linked with the driver call these: the driver's names, exported. Each jumps to its
-// wrapper. They are no functions of C++, so that the declarations and macros of cuda.h don't meet them.
+// wrapper, and has a second address: see Entry. They are no functions of C++, so that the declarations
+// and macros of cuda.h don't meet them.
 extern "C" {
 #define ISTHMUS_ENTRY(symbol, type, entry_class, read)                                     \
   extern __attribute__((visibility("hidden"))) const char isthmus_export_##symbol[];       \
+  extern __attribute__((visibility("hidden"))) const char isthmus_apart_##symbol[];        \
   extern __attribute__((visibility("hidden"))) PFN_##type const isthmus_wrapper_##symbol; \
   PFN_##type const isthmus_wrapper_##symbol =  \
+      Wrapper<k_##symbol, entry_class, read_##read, PFN_##type>::call;                     \
+  __attribute__((visibility("hidden"))) PFN_##type isthmus_linked_##symbol =               \
       Wrapper<k_##symbol, entry_class, read_##read, PFN_##type>::call;                     \
   __asm__(".text\n.globl " #symbol "\n.type " #symbol                                      \
           ",@function\n.globl isthmus_export_" #symbol "\n.hidden isthmus_export_" #symbol \
           "\n.p2align 4\n" #symbol ":\nisthmus_export_" #symbol                            \
-          ":\n  endbr64\n  jmp *isthmus_wrapper_" #symbol "(%rip)\n.size " #symbol ",.-"   \
-          #symbol "\n");
+          ":\n  endbr64\n  jmp *isthmus_linked_" #symbol "(%rip)\n.size " #symbol ",.-"    \
+          #symbol "\n.globl isthmus_apart_" #symbol "\n.hidden isthmus_apart_" #symbol      \
+          "\n.p2align 4\nisthmus_apart_" #symbol                                          \
+          ":\n  endbr64\n  jmp *isthmus_wrapper_" #symbol "(%rip)\n");
 #include "preload/entries.inc"
 #undef ISTHMUS_ENTRY
 }
@@ -136,6 +143,9 @@ Entry entries[kNumEntries] = {
 #define ISTHMUS_ENTRY(symbol, type, entry_class, read)                                         \
   {#symbol,                                                                                    \
    const_cast<char*>(isthmus_export_##symbol),                                                 \
+   const_cast<char*>(isthmus_export_##symbol),                                                 \
+   const_cast<char*>(isthmus_apart_##symbol),                                                  \
+   reinterpret_cast<void**>(&isthmus_linked_##symbol),                                         \
    nullptr,                                                                                    \
    entry_class,                                                                                \
    contains(#symbol, "Async"),                                                                 \

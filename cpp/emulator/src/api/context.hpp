@@ -1,4 +1,4 @@
-// Devices and their primary contexts, the only contexts here.
+// Devices and contexts.
 #pragma once
 
 #include <array>
@@ -17,9 +17,11 @@ namespace isthmus::emulator {
 
 class MemoryObject;
 
-/// A device's primary context. Its address is the CUcontext handle; it is never destroyed.
+/// A device's primary context, or one that was created. Its address is the CUcontext handle; the object
+/// is never destroyed.
 struct Context {
   int ordinal = 0;
+  std::uint64_t id = 0;  ///< never used again
   /// Alive while this isn't 0. Written only with the mutex, also read without.
   std::atomic<std::size_t> num_retained{0};
   /// Read without the mutex by operations that wait for memory: they give up when the context
@@ -33,6 +35,9 @@ struct Context {
 
   CUcontext handle() { return reinterpret_cast<CUcontext>(this); }
 };
+
+/// Makes a context, which isn't alive yet, of a device.
+void prepare(Context& context, int ordinal);
 
 /// A device's engines, which work concurrently, its link, and its allocations.
 struct Device {

@@ -56,6 +56,10 @@ Context& context_of(CUcontext handle) {
   for (Device& device : machine().devices) {
     if (device.context.handle() == handle) return device.context;
   }
+  const Lock lock = lock_machine();
+  for (const auto& context : machine().created_contexts) {
+    if (context->handle() == handle) return *context;
+  }
   throw Refusal{CUDA_ERROR_INVALID_CONTEXT};
 }
 
@@ -109,7 +113,7 @@ CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice ordinal) 
     require(context != nullptr);
     require_free(ordinal);
     const Lock lock = lock_machine();
-    ++device.context.num_retained;
+    if (device.context.num_retained++ == 0) device.context.id = next_handle();
     *context = device.context.handle();
     return CUDA_SUCCESS;
   });
@@ -121,6 +125,56 @@ CUresult CUDAAPI cuDevicePrimaryCtxRelease(CUdevice ordinal) {
     Lock lock = lock_machine();
     require(context.num_retained > 0, CUDA_ERROR_INVALID_CONTEXT);
     if (--context.num_retained == 0) release_everything(lock, context);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult CUDAAPI cuDevicePrimaryCtxReset(CUdevice ordinal) {
+  return Call("cuDevicePrimaryCtxReset")([&] {
+    Context& context = device_at(ordinal).context;
+    Lock lock = lock_machine();
+    context.num_retained = 0;
+    release_everything(lock, context);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult CUDAAPI cuCtxCreate(CUcontext* handle, CUctxCreateParams* parameters, unsigned int flags,
+                             CUdevice ordinal) {
+  return Call("cuCtxCreate")([&] {
+    device_at(ordinal);
+    require(handle != nullptr && parameters == nullptr && flags == 0);
+    require_free(ordinal);
+    auto context = std::make_unique<Context>();
+    prepare(*context, ordinal);
+    context->id = next_handle();
+    context->num_retained = 1;
+    current.push(context.get());
+    *handle = context->handle();
+    const Lock lock = lock_machine();
+    machine().created_contexts.push_back(std::move(context));
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult CUDAAPI cuCtxDestroy(CUcontext handle) {
+  return Call("cuCtxDestroy")([&] {
+    require_initialised();
+    Context& context = context_of(handle);
+    require(alive(context), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    if (current.top() == &context) --current.depth;
+    Lock lock = lock_machine();
+    context.num_retained = 0;
+    release_everything(lock, context);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult CUDAAPI cuCtxGetId(CUcontext handle, unsigned long long* id) {
+  return Call("cuCtxGetId")([&] {
+    const Context& context = handle == nullptr ? current_context() : context_of(handle);
+    require(id != nullptr);
+    *id = context.id;
     return CUDA_SUCCESS;
   });
 }

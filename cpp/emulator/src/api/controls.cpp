@@ -95,6 +95,7 @@ IsthmusEmulatorLive isthmus_emulator_live() {
   Lock lock = lock_machine();
   IsthmusEmulatorLive live{};
   for (const Device& device : machine().devices) live.contexts += device.context.num_retained;
+  for (const auto& context : machine().created_contexts) live.contexts += context->num_retained;
   live.streams = machine().streams.size();
   live.events = machine().events.size();
   live.modules = machine().modules.size();

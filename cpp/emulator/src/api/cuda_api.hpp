@@ -30,6 +30,18 @@ inline void require(bool valid, CUresult code = CUDA_ERROR_INVALID_VALUE) {
 
 extern "C" {
 #pragma GCC visibility push(default)
+// Whose default stream is the thread's own.
+CUresult CUDAAPI cuMemcpy_ptds(CUdeviceptr target, CUdeviceptr source, std::size_t size_bytes);
+CUresult CUDAAPI cuMemcpyAsync_ptsz(CUdeviceptr target, CUdeviceptr source, std::size_t size_bytes,
+                                    CUstream stream);
+CUresult CUDAAPI cuMemcpyHtoD_v2_ptds(CUdeviceptr target, const void* source,
+                                      std::size_t size_bytes);
+CUresult CUDAAPI cuMemcpyDtoH_v2_ptds(void* target, CUdeviceptr source, std::size_t size_bytes);
+CUresult CUDAAPI cuMemcpyHtoDAsync_v2_ptsz(CUdeviceptr target, const void* source,
+                                           std::size_t size_bytes, CUstream stream);
+CUresult CUDAAPI cuMemcpyDtoHAsync_v2_ptsz(void* target, CUdeviceptr source,
+                                           std::size_t size_bytes, CUstream stream);
+CUresult CUDAAPI cuStreamSynchronize_ptsz(CUstream stream);
 CUresult CUDAAPI cuEventElapsedTime(float* milliseconds, CUevent first, CUevent last);
 CUresult CUDAAPI cuGetProcAddress(const char* symbol, void** function, int version,
                                   cuuint64_t flags);

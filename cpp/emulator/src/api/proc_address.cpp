@@ -1,6 +1,7 @@
 // cuGetProcAddress: the table of this driver's functions, and their CUDA versions.
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "api/call.hpp"
 #include "api/cuda_api.hpp"
@@ -38,6 +39,10 @@ const std::array kTable{
     ISTHMUS_EMULATED(cuDevicePrimaryCtxRetain, 7000),
     ISTHMUS_EMULATED(cuDevicePrimaryCtxRelease, 11000),
     ISTHMUS_EMULATED(cuDevicePrimaryCtxGetState, 7000),
+    ISTHMUS_EMULATED(cuDevicePrimaryCtxReset, 11000),
+    ISTHMUS_EMULATED(cuCtxCreate, 12050),
+    ISTHMUS_EMULATED(cuCtxDestroy, 4000),
+    ISTHMUS_EMULATED(cuCtxGetId, 12000),
     ISTHMUS_EMULATED(cuCtxPushCurrent, 4000),
     ISTHMUS_EMULATED(cuCtxPopCurrent, 4000),
     ISTHMUS_EMULATED(cuCtxGetCurrent, 4000),
@@ -97,6 +102,8 @@ const std::array kTable{
     ISTHMUS_EMULATED(cuMemGetAllocationPropertiesFromHandle, 10020),
     ISTHMUS_EMULATED(cuMemExportToShareableHandle, 10020),
 
+    ISTHMUS_EMULATED(cuMemcpy, 4000),
+    ISTHMUS_EMULATED(cuMemcpyAsync, 4000),
     ISTHMUS_EMULATED(cuMemcpyHtoD, 3020),
     ISTHMUS_EMULATED(cuMemcpyDtoH, 3020),
     ISTHMUS_EMULATED(cuMemcpyHtoDAsync, 3020),
@@ -118,6 +125,7 @@ const std::array kTable{
     ISTHMUS_EMULATED(cuStreamDestroy, 4000),
     ISTHMUS_EMULATED(cuStreamQuery, 2000),
     ISTHMUS_EMULATED(cuStreamGetId, 12000),
+    ISTHMUS_EMULATED(cuStreamGetFlags, 5050),
     ISTHMUS_EMULATED(cuStreamSynchronize, 2000),
     ISTHMUS_EMULATED(cuStreamWaitEvent, 3020),
     ISTHMUS_EMULATED(cuStreamBeginCapture, 10010),
@@ -149,6 +157,16 @@ const std::array kTable{
     ISTHMUS_EMULATED(cuModuleGetFunction, 2000),
     ISTHMUS_EMULATED(cuLaunchKernel, 4000),
 };
+/// For CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM; what isn't here is the same with it.
+const std::array kPerThread{
+    ISTHMUS_EMULATED_AS(cuMemcpy, cuMemcpy_ptds, 7000),
+    ISTHMUS_EMULATED_AS(cuMemcpyAsync, cuMemcpyAsync_ptsz, 7000),
+    ISTHMUS_EMULATED_AS(cuMemcpyHtoD, cuMemcpyHtoD_v2_ptds, 7000),
+    ISTHMUS_EMULATED_AS(cuMemcpyDtoH, cuMemcpyDtoH_v2_ptds, 7000),
+    ISTHMUS_EMULATED_AS(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2_ptsz, 7000),
+    ISTHMUS_EMULATED_AS(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2_ptsz, 7000),
+    ISTHMUS_EMULATED_AS(cuStreamSynchronize, cuStreamSynchronize_ptsz, 7000),
+};
 #undef ISTHMUS_EMULATED
 #undef ISTHMUS_EMULATED_AS
 
@@ -164,11 +182,11 @@ struct Answer {
 };
 
 /// The newest function of that name that existed in `version`.
-Answer look_up(std::string_view name, int version) {
+Answer look_up(std::span<const Row> table, std::string_view name, int version) {
   Answer answer;
   if (missing_here(name)) return answer;
   int newest_abi = 0;
-  for (const Row& row : kTable) {
+  for (const Row& row : table) {
     if (row.name != name) continue;
     if (answer.function == nullptr) answer.status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
     if (row.abi > version || row.abi <= newest_abi) continue;
@@ -182,7 +200,11 @@ Answer checked_look_up(const char* symbol, void** function, int version, cuuint6
   require(symbol != nullptr && function != nullptr &&
           flags <= CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
   require(version <= machine().profile().driver_version);
-  const Answer answer = look_up(symbol, version);
+  Answer answer;
+  if (flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
+    answer = look_up(kPerThread, symbol, version);
+  if (answer.status == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND)
+    answer = look_up(kTable, symbol, version);
   *function = answer.function;
   return answer;
 }

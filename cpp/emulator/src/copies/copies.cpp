@@ -149,12 +149,12 @@ CUresult copy_async(const char* symbol, const Copy& copy, CUstream handle) {
   });
 }
 
-CUresult copy_blocking(const char* symbol, const Copy& copy) {
+CUresult copy_blocking(const char* symbol, const Copy& copy, CUstream handle = nullptr) {
   Call call(symbol);
   call.note("bytes", copy.size_bytes);
   return call([&] {
     Lock lock;
-    const Place place = check(call, lock, copy, nullptr);
+    const Place place = check(call, lock, copy, handle);
     if (copy.size_bytes == 0) return CUDA_SUCCESS;
     if (place.host != HostKind::pageable) {
       transfer_and_wait(lock, place, copy, pinned_pace());
@@ -178,6 +178,39 @@ Copy to_host(void* target, CUdeviceptr source, std::size_t size_bytes) {
   return {Direction::device_to_host, static_cast<std::byte*>(target), to_pointer(source),
           size_bytes};
 }
+
+bool is_on_host(CUdeviceptr address) {
+  const Lock lock = lock_machine();
+  const Range* const range = machine().addresses.covering(address, 1);
+  return range == nullptr || range->on_host();
+}
+
+using Copying = CUresult (*)(const char*, const Copy&, CUstream);
+
+/// Between any two addresses. From host to host the call does the work.
+CUresult copy_anywhere(const char* symbol, const AddressedCopy& copy, CUstream stream,
+                       Copying copying) {
+  const bool to_host_memory = is_on_host(copy.target);
+  const bool from_host_memory = is_on_host(copy.source);
+  if (to_host_memory != from_host_memory)
+    return copying(symbol,
+                   from_host_memory
+                       ? to_device(copy.target, to_pointer(copy.source), copy.size_bytes)
+                       : to_host(to_pointer(copy.target), copy.source, copy.size_bytes),
+                   stream);
+  return Call(symbol).note("bytes", copy.size_bytes)([&] {
+    Context& context = current_context();
+    Lock lock = lock_machine();
+    require_copyable(lock, copy);
+    const OperationPtr operation = make_copy(lock, context, copy);
+    enqueue(lock, find_stream(lock, context, stream), operation);
+    if (to_host_memory) machine().scheduler.wait(lock, operation);
+    return CUDA_SUCCESS;
+  });
+}
+
+/// The thread's own stream in the place of the legacy default one.
+CUstream per_thread(CUstream stream) { return stream == nullptr ? CU_STREAM_PER_THREAD : stream; }
 
 }  // namespace
 
@@ -203,6 +236,45 @@ CUresult CUDAAPI cuMemcpyHtoDAsync(CUdeviceptr target, const void* source, std::
 CUresult CUDAAPI cuMemcpyDtoHAsync(void* target, CUdeviceptr source, std::size_t size_bytes,
                                    CUstream stream) {
   return copy_async("cuMemcpyDtoHAsync", to_host(target, source, size_bytes), stream);
+}
+
+CUresult CUDAAPI cuMemcpy(CUdeviceptr target, CUdeviceptr source, std::size_t size_bytes) {
+  return copy_anywhere("cuMemcpy", {target, source, size_bytes}, nullptr, copy_blocking);
+}
+
+CUresult CUDAAPI cuMemcpyAsync(CUdeviceptr target, CUdeviceptr source, std::size_t size_bytes,
+                               CUstream stream) {
+  return copy_anywhere("cuMemcpyAsync", {target, source, size_bytes}, stream, copy_async);
+}
+
+CUresult CUDAAPI cuMemcpy_ptds(CUdeviceptr target, CUdeviceptr source, std::size_t size_bytes) {
+  return copy_anywhere("cuMemcpy", {target, source, size_bytes}, CU_STREAM_PER_THREAD,
+                       copy_blocking);
+}
+
+CUresult CUDAAPI cuMemcpyAsync_ptsz(CUdeviceptr target, CUdeviceptr source, std::size_t size_bytes,
+                                    CUstream stream) {
+  return cuMemcpyAsync(target, source, size_bytes, per_thread(stream));
+}
+
+CUresult CUDAAPI cuMemcpyHtoD_v2_ptds(CUdeviceptr target, const void* source,
+                                      std::size_t size_bytes) {
+  return copy_blocking("cuMemcpyHtoD", to_device(target, source, size_bytes),
+                       CU_STREAM_PER_THREAD);
+}
+
+CUresult CUDAAPI cuMemcpyDtoH_v2_ptds(void* target, CUdeviceptr source, std::size_t size_bytes) {
+  return copy_blocking("cuMemcpyDtoH", to_host(target, source, size_bytes), CU_STREAM_PER_THREAD);
+}
+
+CUresult CUDAAPI cuMemcpyHtoDAsync_v2_ptsz(CUdeviceptr target, const void* source,
+                                           std::size_t size_bytes, CUstream stream) {
+  return cuMemcpyHtoDAsync(target, source, size_bytes, per_thread(stream));
+}
+
+CUresult CUDAAPI cuMemcpyDtoHAsync_v2_ptsz(void* target, CUdeviceptr source,
+                                           std::size_t size_bytes, CUstream stream) {
+  return cuMemcpyDtoHAsync(target, source, size_bytes, per_thread(stream));
 }
 
 }  // extern "C"

@@ -13,11 +13,14 @@ namespace isthmus::emulator {
 
 EmulatedMachine::EmulatedMachine() : active_profile(&all_profiles().front()) {
   for (std::size_t ordinal = 0; ordinal < devices.size(); ++ordinal) {
-    Context& context = devices[ordinal].context;
-    context.ordinal = static_cast<int>(ordinal);
-    context.default_stream = std::make_shared<Stream>();
-    context.default_stream->context = &context;
+    prepare(devices[ordinal].context, static_cast<int>(ordinal));
   }
+}
+
+void prepare(Context& context, int ordinal) {
+  context.ordinal = ordinal;
+  context.default_stream = std::make_shared<Stream>();
+  context.default_stream->context = &context;
 }
 
 EmulatedMachine& machine() {

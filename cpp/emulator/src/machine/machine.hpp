@@ -102,6 +102,7 @@ struct EmulatedMachine {
 
   // Guarded by the scheduler's mutex.
   std::array<Device, kMaxDevices> devices;
+  std::vector<std::unique_ptr<Context>> created_contexts;  ///< destroyed ones, too
   AddressMap addresses;
   HandleTable<CUstream, Stream> streams;
   HandleTable<CUevent, Event> events;

@@ -142,6 +142,8 @@ CUresult CUDAAPI cuStreamDestroy(CUstream handle) {
     current_context();
     const Lock lock = lock_machine();
     const StreamPtr stream = machine().streams.remove(handle);
+    std::erase_if(machine().captures,
+                  [&](const StreamCapture& each) { return each.stream == stream; });
     keep_orphan(*stream->context, stream->last);
     return CUDA_SUCCESS;
   });
@@ -184,6 +186,21 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream handle) {
     require_no_capture(lock);
     refuse_in_capture(lock, stream);
     drain(lock, *stream);
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult CUDAAPI cuStreamSynchronize_ptsz(CUstream handle) {
+  return cuStreamSynchronize(handle == nullptr ? CU_STREAM_PER_THREAD : handle);
+}
+
+CUresult CUDAAPI cuStreamGetFlags(CUstream handle, unsigned int* flags) {
+  return Call("cuStreamGetFlags")([&] {
+    Context& context = current_context();
+    require(flags != nullptr);
+    Lock lock = lock_machine();
+    *flags = find_stream(lock, context, handle)->blocking ? CU_STREAM_DEFAULT
+                                                          : CU_STREAM_NON_BLOCKING;
     return CUDA_SUCCESS;
   });
 }
