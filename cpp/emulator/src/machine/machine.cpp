@@ -1,6 +1,8 @@
 // cuInit, cuDriverGetVersion, cuDevice*: the devices and their attributes.
 #include "machine/machine.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -15,6 +17,11 @@ EmulatedMachine::EmulatedMachine() : active_profile(&all_profiles().front()) {
   for (std::size_t ordinal = 0; ordinal < devices.size(); ++ordinal) {
     prepare(devices[ordinal].context, static_cast<int>(ordinal));
   }
+  // Its threads don't exist in a child, and its locks may be held for ever.
+  pthread_atfork(nullptr, nullptr, [] {
+    machine().forked = machine().initialised.load();
+    machine().initialised = false;
+  });
 }
 
 void prepare(Context& context, int ordinal) {
@@ -112,6 +119,7 @@ CUresult CUDAAPI cuInit(unsigned int flags) {
   return Call("cuInit")([&] {
     require(flags == 0);
     require(machine().profile().num_devices > 0, CUDA_ERROR_NO_DEVICE);
+    require(!machine().forked, CUDA_ERROR_NOT_INITIALIZED);
     machine().initialised = true;
     return CUDA_SUCCESS;
   });

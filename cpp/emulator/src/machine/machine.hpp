@@ -97,6 +97,7 @@ struct EmulatedMachine {
 
   std::atomic<const Profile*> active_profile;
   std::atomic<bool> initialised{false};
+  bool forked = false;  ///< after cuInit: no call works in a child, as with a real driver
   std::atomic<std::uint64_t> modelled_ns{0};  ///< what isthmus_emulator_modelled_ns returns
   Scheduler scheduler;
 
