@@ -65,38 +65,39 @@ class Watch:
         return watch_as_text(self.report)
 
 
-def watch() -> Watch:
-    """
-    Count what this process copies: `with isthmus.watch() as w: ...; print(w)`.
+class _Called(types.ModuleType):
+    """A module that is also the function of its name, whichever was imported first."""
 
-    Returns:
-        A context whose report, seconds and text are those of the block.
+    def __call__(self) -> Watch:
+        """
+        Count what this process copies: `with isthmus.watch() as w: ...; print(w)`.
 
-    Raises:
-        Unavailable: This process wasn't started under `isthmus watch`.
-    """
-    from isthmus.watching.environment import is_preloaded
+        Returns:
+            A context whose report, seconds and text are those of the block.
 
-    if not is_preloaded():
-        raise Unavailable(
-            capability="isthmus.watch",
-            reason="this process wasn't started under it",
-            needs="`python -m isthmus.watch script.py`, `isthmus watch -- PROGRAM`, "
-            "or ISTHMUS_WATCH=1 in the environment",
-        )
-    return Watch()
+        Raises:
+            Unavailable: This process wasn't started under `isthmus watch`.
+        """
+        from isthmus.watching.environment import is_preloaded
+
+        if not is_preloaded():
+            raise Unavailable(
+                capability="isthmus.watch",
+                reason="this process wasn't started under it",
+                needs="`python -m isthmus.watch script.py`, `isthmus watch -- PROGRAM`, "
+                "or ISTHMUS_WATCH=1 in the environment",
+            )
+        return Watch()
+
+
+if TYPE_CHECKING:
+    watch = _Called(__name__)
 
 
 def _now() -> "Process | None":
     from isthmus.watching.environment import own_counters
 
     return own_counters()
-
-
-class _Called(types.ModuleType):
-    """A module that is also the function of its name, whichever was imported first."""
-
-    __call__ = staticmethod(watch)
 
 
 def main(arguments: list[str]) -> int:

@@ -7,7 +7,7 @@ from typer.main import get_command
 from isthmus.cli.app import app
 from program import PROGRAM, Golden, Invoke, run_code, run_process
 
-PLAIN = ("bench", "compare", "report", "doctor", "profile", "reproduce")
+PLAIN = ("bench", "compare", "report", "doctor", "profile", "reproduce", "watch", "exec")
 ADVISE = ("advise", "advise offload")
 RUNS = ("runs", "runs list", "runs show", "runs expect", "runs rm", "runs prune", "runs query")
 FLEET = ("fleet", "fleet bench", "fleet check", "fleet export")

@@ -14,6 +14,7 @@ from isthmus.cli.advise import advise
 from isthmus.cli.bench.command import bench
 from isthmus.cli.compare.command import compare
 from isthmus.cli.doctor import doctor
+from isthmus.cli.exec.command import execute
 from isthmus.cli.failure import Ended, ExitCode, Stopped, report_failure
 from isthmus.cli.fleet.command import fleet
 from isthmus.cli.profile.command import profile
@@ -25,7 +26,6 @@ from isthmus.cli.state import State
 from isthmus.cli.stderr import say
 from isthmus.cli.stdout import print_data
 from isthmus.cli.watch.command import watch
-from isthmus.cli.watch.exec_command import execute
 from isthmus.cli.watch.options import PROGRAM_FOLLOWS
 from isthmus.ground.version import __version__
 

@@ -13,7 +13,7 @@ from typing import Any, NoReturn, TypeVar
 
 from isthmus.errors import Unavailable, UsageError
 from isthmus.files.regular import open_regular
-from isthmus.watching.layout import Layout, Values, layout
+from isthmus.watching.layout import Values, layout
 
 SUFFIX = ".counters"
 MAX_EVENTS = 1_000_000
@@ -204,7 +204,7 @@ class _File:
                 self._refuse("", f"{self._size} bytes are too few for counters")
             self._data = _exactly(file.fileno(), 0, self._layout.events)
         self._header = next(self._layout.header.all_in(self._data))
-        self._check_header(self._layout)
+        self._check_header()
         self._entries = [
             (_text(one["name"]), self._one_of(f"entry {number}", self._layout.classes, one["kind"]))
             for number, one in enumerate(self._used("entries"))
@@ -269,20 +269,19 @@ class _File:
             flags: dict[str, Any] = {name: bool(one[name]) for name in ("hidden", "replaced")}
             yield Event(**ends, **numbers, **flags)
 
-    def _check_header(self, expected: Layout) -> None:
-        head, size = self._header, expected.event.size
+    def _check_header(self) -> None:
+        head, expected = self._header, self._layout
         if head["magic"] != expected.magic:
             self._refuse("header", "it isn't a file of counters")
         if head["version"] != expected.version:
             self._refuse("header", f"version {head['version']}, this is {expected.version}")
-        room = min(MAX_EVENTS, (self._size - expected.events) // size)
+        room = min(MAX_EVENTS, (self._size - expected.events) // expected.event.size)
         if head["events_capacity"] > room:
             self._refuse("header", f"{head['events_capacity']} events, and room for {room}")
 
     def _table(self, name: str) -> Iterator[Values]:
-        table = self._layout.tables[name]
-        end = table.offset + table.capacity * table.record.size
-        return table.record.all_in(self._data[table.offset : end])
+        record, capacity, offset = self._layout.tables[name]
+        return record.all_in(self._data[offset : offset + capacity * record.size])
 
     def _used(self, name: str) -> list[Values]:
         """Read the used part of a table; more may have been asked for than there is room."""

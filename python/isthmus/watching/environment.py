@@ -1,8 +1,8 @@
 """The environment in which a program is watched: what the preloaded library reads there."""
 
 import os
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,26 +14,6 @@ if TYPE_CHECKING:
 FOLDER = "ISTHMUS_WATCH_FOLDER"
 _EXEC = "ISTHMUS_EXEC"
 WATCH_LIBRARY, EXEC_LIBRARY = "libisthmus_watch.so", "libisthmus_exec.so"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Exec:
-    """
-    What is replaced.
-
-    Attributes:
-        up_bytes: The smallest upload.
-        only: A line or an entry point; "" for all.
-        off: Programs whose executable matches are left alone; "" for none.
-        pin: Pinned memory of the driver comes from the pool.
-    """
-
-    audit: bool = False
-    up_bytes: int
-    down_bytes: int
-    only: str = ""
-    off: str = ""
-    pin: bool = False
 
 
 def library(name: str) -> Path:
@@ -54,9 +34,7 @@ def library(name: str) -> Path:
 
 def package_folders() -> list[Path]:
     """List the package's folders: an editable one has its libraries in another than its sources."""
-    import isthmus
-
-    return [Path(folder) for folder in isthmus.__path__]
+    return [Path(folder) for folder in sys.modules["isthmus"].__path__]
 
 
 def watched_environment(
@@ -80,19 +58,11 @@ def watched_environment(
     return {**base, **added}
 
 
-def exec_environment(base: Mapping[str, str], wanted: Exec) -> dict[str, str]:
-    """Add what tells the library to replace copies, unless the user has turned that off."""
-    mode = "audit" if wanted.audit else "on"
-    added = {
-        _EXEC: "off" if base.get(_EXEC) == "off" else mode,
-        "ISTHMUS_EXEC_LIBRARY": str(library(EXEC_LIBRARY)),
-        "ISTHMUS_EXEC_UP": str(wanted.up_bytes),
-        "ISTHMUS_EXEC_DOWN": str(wanted.down_bytes),
-        "ISTHMUS_EXEC_ONLY": wanted.only,
-        "ISTHMUS_EXEC_OFF": wanted.off,
-        "ISTHMUS_EXEC_PIN": "1" if wanted.pin else "",
-    }
-    return {**base, **{name: value for name, value in added.items() if value}}
+def exec_environment(base: Mapping[str, str], mode: str, **wanted: str) -> dict[str, str]:
+    """Add what tells the library to replace copies (on, audit), unless the user said off."""
+    added = {f"{_EXEC}_{name.upper()}": value for name, value in wanted.items() if value}
+    added[f"{_EXEC}_LIBRARY"] = str(library(EXEC_LIBRARY))
+    return {**base, **added, _EXEC: "off" if base.get(_EXEC) == "off" else mode}
 
 
 def own_counters() -> "Process | None":

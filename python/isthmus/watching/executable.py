@@ -9,7 +9,7 @@ from pathlib import Path
 
 _ELF = b"\x7fELF"
 _X86_64 = 62
-_CLASS_64 = 2
+_CLASS_64 = b"\x02"
 _PT_INTERP = 3
 _MOST_BYTES = 64 << 10
 
@@ -27,7 +27,7 @@ def find_program(name: str, environment: Mapping[str, str]) -> Path:
     return Path(name)
 
 
-def why_not_watched(program: Path) -> str:
+def why_not_watched(program: Path, *, depth: int = 4) -> str:
     """Say why no library can be preloaded into a program; "" if one can."""
     try:
         with program.open("rb") as file:
@@ -38,7 +38,7 @@ def why_not_watched(program: Path) -> str:
         return f"it can't be read: {cause.strerror}"
     if head.startswith(b"#!"):
         words = os.fsdecode(head[2:].split(b"\n", 1)[0]).split()
-        return why_not_watched(Path(words[0])) if words and Path(words[0]) != program else ""
+        return why_not_watched(Path(words[0]), depth=depth - 1) if words and depth else ""
     return _rights(program, facts) or _format(head)
 
 
@@ -56,10 +56,10 @@ def _rights(program: Path, facts: os.stat_result) -> str:
 
 
 def _format(head: bytes) -> str:
-    # Source: elf.h, Elf64_Ehdr and Elf64_Phdr.
+    # At the places of Elf64_Ehdr and Elf64_Phdr in elf.h.
     if not head.startswith(_ELF):
         return "it is neither an ELF file nor a script"
-    if head[4] != _CLASS_64:
+    if head[4:5] != _CLASS_64:
         return "it is a 32-bit program"
     try:
         (machine,) = struct.unpack_from("<H", head, 18)
@@ -72,7 +72,7 @@ def _format(head: bytes) -> str:
             )
             if kind == _PT_INTERP:
                 interpreter = os.fsdecode(head[offset : offset + length].rstrip(b"\0"))
-    except struct.error:
+    except (struct.error, OverflowError):
         return "its ELF header is damaged"
     if machine != _X86_64:
         return "it isn't an x86-64 program"

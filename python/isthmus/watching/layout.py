@@ -1,8 +1,7 @@
 """What lies where in the file in which a watched process counts, from cpp/preload/counters.inc."""
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -30,53 +29,28 @@ class Record:
             yield dict(zip(self._names, values, strict=True))
 
 
-@dataclass(frozen=True)
-class Table:
-    """So many records from a place on."""
-
-    record: Record
-    capacity: int
-    offset: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class Layout:
-    """
-    The whole file.
+    """The whole file: a header, tables (record, capacity, offset), and events after these."""
 
-    Attributes:
-        events: Where the events begin: the rest is before them.
-        kinds: The names of what lies at an end of a copy.
-        classes: The names of what entry points do.
-    """
+    def __init__(self) -> None:
+        """Take what the native module says."""
+        from isthmus import _native
 
-    magic: bytes
-    version: int
-    header: Record
-    event: Record
-    tables: Mapping[str, Table]
-    events: int
-    kinds: Sequence[str]
-    classes: Sequence[str]
+        native = _native.watch_layout()
+        records = {name: Record(*one) for name, one in native["records"].items()}
+        self.magic: bytes = native["magic"].encode()
+        self.version: int = native["version"]
+        self.header, self.event = records["Header"], records["Event"]
+        self.tables: dict[str, tuple[Record, int, int]] = {
+            name: (records[record], capacity, offset)
+            for name, record, capacity, offset in native["tables"]
+        }
+        self.events: int = native["events"]
+        self.kinds: list[str] = native["kinds"]
+        self.classes: list[str] = native["classes"]
 
 
 @cache
 def layout() -> Layout:
     """Give the layout of this version's files."""
-    from isthmus import _native
-
-    native = _native.watch_layout()
-    records = {name: Record(*one) for name, one in native["records"].items()}
-    return Layout(
-        magic=native["magic"].encode(),
-        version=native["version"],
-        header=records["Header"],
-        event=records["Event"],
-        tables={
-            name: Table(records[record], capacity, offset)
-            for name, record, capacity, offset in native["tables"]
-        },
-        events=native["events"],
-        kinds=native["kinds"],
-        classes=native["classes"],
-    )
+    return Layout()

@@ -96,9 +96,9 @@ def test_memory_that_is_pinned_and_unpinned_again_and_again_could_be_kept(tmp_pa
     file.row("cuMemHostAlloc", "pin", calls=20, ns=30 * MS, each=MIB, site="a.py:3 f")
     file.row("cuMemFreeHost", "unpin", calls=20, ns=10 * MS)
     verdict = judged(tmp_path, file)
-    assert (verdict.pinning, verdict.seconds) == (pytest.approx(0.04), pytest.approx(0.04))
+    assert (verdict.pinning, verdict.seconds) == pytest.approx((0.04, 0.04))
     now, predicted = total(found(verdict)[Cause.PINNING])
-    assert (now, predicted) == (pytest.approx(0.04), pytest.approx(0.002))
+    assert (now, predicted) == pytest.approx((0.04, 0.002))
 
 
 def test_memory_that_stays_pinned_is_no_loss(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_waits_that_only_a_copy_caused_are_counted_and_others_are_not(tmp_path: 
     file.row("cuStreamSynchronize", "wait", calls=9, ns=90 * MS, hidden=2, hidden_ns=5 * MS)
     verdict = judged(tmp_path, file)
     assert verdict.seconds == verdict.waiting == pytest.approx(0.005)
-    assert total(found(verdict)[Cause.WAITING]) == (pytest.approx(0.005), 0)
+    assert total(found(verdict)[Cause.WAITING]) == pytest.approx((0.005, 0))
 
 
 def test_a_second_counts_for_one_cause(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_a_second_counts_for_one_cause(tmp_path: Path) -> None:
     file = upload(CounterFile(), 50 * MIB, 50 * MS, calls=5, site="a.py:1 f")
     file.repeat("a.py:1 f", calls=5, bytes=250 * MIB, ns=50 * MS, first_ns=10 * MS)
     causes = found(judged(tmp_path, file))
-    assert total(causes[Cause.REPEATED]) == (pytest.approx(0.04), 0)
+    assert total(causes[Cause.REPEATED]) == pytest.approx((0.04, 0))
     assert total(causes[Cause.PAGEABLE_UP])[0] == pytest.approx(0.01)
 
 

@@ -1,5 +1,6 @@
 """`isthmus watch`."""
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -68,7 +69,7 @@ def watch(
     ] = None,
 ) -> None:
     """
-    Run a program, and say what its copies cost and what was avoidable.
+    Run a program, and say what its copies cost.
 
     The program runs unchanged: its output and exit code are its own. The report says how long
     copies took, how much of that was avoidable, why, and at which lines. Predictions are of
@@ -94,34 +95,36 @@ def watch(
         check_pictures()
     check_output(output)
     check_output(timeline)
-    if read is not None:
-        if program:
-            raise UsageError("--read runs no program", hint="leave out one of both")
-        code, processes = None, _read(read)
-    else:
-        command = require_program(context, program)
-        events = _events(wanted, timeline)
-        code, processes = _run(command, events, python_sites, live=live, audit=audit_library)
-    costs = costs_here(emulated=any(one.emulated for one in processes))
-    report = report_on(
-        processes,
-        costs,
-        command=program or (),
-        exit_code=code,
-        conditions=conditions,
-        by_rank=read is not None,
-    )
-    if not processes:
-        say(f"isthmus watch: {NO_CUDA}")
-    try:
-        if timeline is not None:
-            write_whole(timeline, timeline_text(processes, modelled=report.modelled))
-        if processes or output is not None:
-            put_report(report, report_text(report, wanted, processes), output)
-    except WriteError as error:
-        report_failure(error, debug=state_of(context).debug)
-        raise Ended(code or ExitCode.ERROR) from None
-    raise Ended(ExitCode.BELOW_THRESHOLD if report.violations else code or ExitCode.OK)
+    if read is not None and program:
+        raise UsageError("--read runs no program", hint="leave out one of both")
+    events = _events(wanted, timeline)
+    with (
+        _run(
+            require_program(context, program), events, python_sites, live=live, audit=audit_library
+        )
+        if read is None
+        else nullcontext((None, _read(read)))
+    ) as (code, processes):
+        costs = costs_here(emulated=any(one.emulated for one in processes))
+        report = report_on(
+            processes,
+            costs,
+            command=program or (),
+            exit_code=code,
+            conditions=conditions,
+            by_rank=read is not None,
+        )
+        if not processes:
+            say(f"isthmus watch: {NO_CUDA}")
+        try:
+            if timeline is not None:
+                write_whole(timeline, timeline_text(processes, modelled=report.modelled))
+            if processes or output is not None:
+                put_report(report, report_text(report, wanted, processes), output)
+        except WriteError as error:
+            report_failure(error, debug=state_of(context).debug)
+            raise Ended(code or ExitCode.ERROR) from None
+        raise Ended(ExitCode.BELOW_THRESHOLD if report.violations else code or ExitCode.OK)
 
 
 def _events(wanted: WatchFormat, timeline: Path | None) -> int:
@@ -134,11 +137,11 @@ def _events(wanted: WatchFormat, timeline: Path | None) -> int:
 
 def _run(
     command: list[str], events: int, python_sites: int | None, *, live: bool, audit: bool
-) -> "tuple[int, list[Process]]":
-    from isthmus.cli.watch.session import program_environment, run_watched
+) -> "AbstractContextManager[tuple[int | None, list[Process]]]":
+    from isthmus.cli.watch.session import program_environment, watched_run
     from isthmus.watching.environment import watched_environment
 
-    return run_watched(
+    return watched_run(
         "watch",
         command,
         lambda folder: watched_environment(

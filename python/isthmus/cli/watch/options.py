@@ -11,7 +11,7 @@ PROGRAM_FOLLOWS = {"allow_interspersed_args": False}
 """The program's own options aren't ours."""
 ProgramArgument = Annotated[
     list[str] | None,
-    typer.Argument(metavar="-- PROGRAM [ARGS]...", help="What to run.", show_default=False),
+    typer.Argument(metavar="-- PROGRAM ARGS...", help="What to run.", show_default=False),
 ]
 
 

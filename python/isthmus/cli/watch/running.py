@@ -6,8 +6,8 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 
 _FORWARDED = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-# siginfo's code of a signal that the kernel sends: a terminal's, which the program has got itself.
-# Source: asm-generic/siginfo.h.
+# siginfo's code of a signal that the kernel sends: a terminal's, which the program has got itself
+# (asm-generic/siginfo.h).
 _SI_KERNEL = 0x80
 # Another thread may take the news of the program's end.
 _LOOK_S = 0.2

@@ -27,17 +27,18 @@ _EVENT_BYTES = 56
 _LIVE_S = 1.0
 
 
-def run_watched(
+@contextmanager
+def watched_run(
     name: str,
     command: Sequence[str],
     prepare: Callable[[Path], Mapping[str, str]],
     *,
     events: int = 0,
     live: bool = False,
-) -> "tuple[int, list[Process]]":
+) -> "Iterator[tuple[int, list[Process]]]":
     """
     Run a program in the environment that is prepared for a folder; give its exit code, and what its
-    processes have counted. Raises Ended for what can't be run or can't be watched.
+    processes have counted, while the folder exists. Raises Ended for what can't be run or watched.
     """
     with _folder(_MOST_PROCESSES * (_FILE_BYTES + events * _EVENT_BYTES)) as folder:
         try:
@@ -60,7 +61,7 @@ def run_watched(
             raise _not_run(name, command[0], cause) from None
         if reason or folder is None:
             raise Ended(code)
-        return code, read_folder(folder)
+        yield code, read_folder(folder)
 
 
 def _not_run(name: str, program: str, cause: OSError) -> Ended:

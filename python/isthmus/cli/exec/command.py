@@ -47,30 +47,30 @@ def execute(
     Exit codes: the program's; 2 usage, 126 and 127 as in shells.
     """
     from isthmus.cli.stderr import say
-    from isthmus.cli.watch.session import program_environment, run_watched
+    from isthmus.cli.watch.session import program_environment, watched_run
     from isthmus.ground.sizes import parse_size
     from isthmus.show.answers.watch import exec_line
     from isthmus.watching.costs import costs_here
-    from isthmus.watching.environment import Exec, exec_environment, watched_environment
+    from isthmus.watching.environment import exec_environment, watched_environment
     from isthmus.watching.reporting import report_on
 
     command = require_program(context, program)
     least = parse_size(min_bytes) if min_bytes else None
     costs = costs_here()
-    wanted = Exec(
-        audit=audit,
-        up_bytes=least or costs.staged_from("up"),
-        down_bytes=least or costs.staged_from("down"),
-        only=only,
-        off=off,
-        pin=pin,
-    )
-    code, processes = run_watched(
+    with watched_run(
         "exec",
         command,
-        lambda folder: exec_environment(watched_environment(program_environment(), folder), wanted),
-    )
-    report = report_on(processes, costs)
+        lambda folder: exec_environment(
+            watched_environment(program_environment(), folder),
+            "audit" if audit else "on",
+            up=str(least or costs.staged_from("up")),
+            down=str(least or costs.staged_from("down")),
+            only=only,
+            off=off,
+            pin="1" if pin else "",
+        ),
+    ) as (code, processes):
+        report = report_on(processes, costs)
     modelled = "modelled: " if report.modelled else ""
     say(f"{modelled}{exec_line(report.replaced)}")
     raise Ended(code)

@@ -1,0 +1,1 @@
+"""`isthmus exec`: run a program with its slow copies replaced."""

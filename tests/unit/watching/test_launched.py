@@ -1,0 +1,143 @@
+"""ISTHMUS_WATCH in the environment, and `isthmus.watch()` in a program."""
+
+import os
+import sys
+from importlib.metadata import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import isthmus
+import isthmus.watch
+from fakes.counters import MIB, MS, CounterFile, upload
+from fakes.watched_programs import needs_a_compiler, with_libraries
+from isthmus.errors import Unavailable
+from program import NO_GPU, Outcome, run_code, run_process
+
+pytestmark = [pytest.mark.native, needs_a_compiler]
+PTH = Path(__file__).parents[3] / "python" / "isthmus_watch.pth"
+# What a rank runs: it leaves counters as the library would, under its own number.
+RANK = """
+import os, shutil, sys
+print(sys.argv, os.environ["LD_PRELOAD"])
+folder = os.environ["ISTHMUS_WATCH_FOLDER"]
+shutil.copy(sys.argv[1], f"{folder}/{os.getpid()}-1.counters")
+sys.exit(6)
+"""
+
+
+def slow(**header: Any) -> CounterFile:  # noqa: ANN401 - any member
+    members = {"calls": 10, "hidden": 10, "hidden_ns": 80 * MS, "site": "train.py:30 step"}
+    return upload(CounterFile(**header), 64 * MIB, 80 * MS, **members)
+
+
+@pytest.fixture
+def libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stand for the libraries in processes, too: each imports this when it starts."""
+    folder = tmp_path / "libraries"
+    folder.mkdir()
+    with_libraries(folder, monkeypatch)
+    (folder / "sitecustomize.py").write_text(
+        "from pathlib import Path\n"
+        "from isthmus.watching import environment\n"
+        "real = environment.package_folders()\n"
+        f"environment.package_folders = lambda: [Path({str(folder)!r}), *real]\n"
+        "import os, site\n"
+        # In a wheel, the file in site-packages has run already, without the libraries.
+        f"exec(Path({str(PTH)!r}).read_text())\n"
+    )
+    return folder
+
+
+def started(libraries: Path, *arguments: str, watch: str, cwd: Path) -> Outcome:
+    variables = NO_GPU | {"PYTHONPATH": str(libraries), "ISTHMUS_WATCH": watch}
+    return run_process([sys.executable, *arguments], variables, cwd=cwd)
+
+
+def test_the_file_that_python_reads_at_its_start_is_installed_with_the_package() -> None:
+    assert "isthmus_watch.pth" in {str(one) for one in files("isthmus") or ()}
+
+
+@pytest.mark.parametrize("watch", ["1", "counts"])
+def test_a_python_with_the_variable_starts_again_under_watch(
+    libraries: Path, tmp_path: Path, watch: str
+) -> None:
+    script = tmp_path / "rank.py"
+    script.write_text(RANK)
+    made = slow(rank="3").write(tmp_path / "made")
+    done = started(libraries, str(script), str(made), "--x y", watch=watch, cwd=tmp_path)
+    folder = f"isthmus-watch-{os.getpid()}" if watch == "1" else watch
+    assert done.code == 6
+    assert done.out.startswith(f"['{script}', '{made}', '--x y'] ")
+    assert "libisthmus_watch.so" in done.out
+    assert done.err.count("\n") == 1
+    assert done.err.startswith("isthmus watch: rank 3, pid 100: Copies took 80.0 ms")
+    assert done.err.endswith(f"(isthmus watch --read {tmp_path / folder})\n")
+    assert len(list((tmp_path / folder).iterdir())) == 1
+
+
+def test_a_python_without_calls_of_cuda_says_nothing(libraries: Path, tmp_path: Path) -> None:
+    done = started(libraries, "-c", "print('ran')", watch="1", cwd=tmp_path)
+    assert (done.code, done.out, done.err) == (0, "ran\n", "")
+
+
+@pytest.mark.parametrize("watch", ["", "0", "/proc/nowhere/x"])
+def test_a_python_starts_as_ever_where_nothing_can_or_shall_be_watched(
+    libraries: Path, tmp_path: Path, watch: str
+) -> None:
+    code = "import os; print('LD_PRELOAD' in os.environ)"
+    done = started(libraries, "-c", code, watch=watch, cwd=tmp_path)
+    assert (done.code, done.out, done.err) == (0, "False\n", "")
+
+
+def test_a_broken_installation_breaks_no_python(tmp_path: Path) -> None:
+    (tmp_path / "isthmus").mkdir()
+    (tmp_path / "isthmus" / "__init__.py").write_text("raise RuntimeError('broken')")
+    code = f"exec(open({str(PTH)!r}).read()); print('ran')"
+    variables = {"PYTHONPATH": str(tmp_path), "ISTHMUS_WATCH": "1"}
+    assert run_code(code, variables).out == "ran\n"
+
+
+def test_a_python_without_the_variable_imports_nothing_of_it() -> None:
+    code = f"import sys; exec(open({str(PTH)!r}).read()); print('isthmus.watching' in sys.modules)"
+    done = run_code(code)
+    assert (done.out, done.err) == ("False\n", "")
+    assert len(PTH.read_text().splitlines()) == 1
+
+
+def test_the_module_and_the_function_are_one_in_both_orders() -> None:
+    call = "\ntry: isthmus.watch()\nexcept isthmus.Unavailable as e: print(e.capability)"
+    for first in (
+        "import isthmus",
+        "import isthmus.watch",
+        "import isthmus; isthmus.watch; import isthmus.watch",
+        "from isthmus import watch; import isthmus; assert isthmus.watch is watch",
+    ):
+        assert run_code(first + call).out == "isthmus.watch\n"
+
+
+def test_a_process_that_isnt_watched_says_how_to_start_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ISTHMUS_WATCH_FOLDER", raising=False)
+    with pytest.raises(Unavailable, match=r"python -m isthmus\.watch script\.py"):
+        isthmus.watch()
+
+
+def test_a_block_counts_what_is_copied_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ISTHMUS_WATCH_FOLDER", str(tmp_path))
+    monkeypatch.setenv("LD_PRELOAD", "/somewhere/libisthmus_watch.so")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    name = f"{os.getpid()}-1000000000.counters"
+    with isthmus.watch() as block:
+        assert block.seconds == 0
+        slow().write(tmp_path, name)
+        with isthmus.watch() as inner:
+            assert block.seconds == pytest.approx(0.08)
+            upload(slow(), MIB, 5 * MS, site="b.py:1 f").write(tmp_path, name)
+        assert inner.seconds == pytest.approx(0.005)
+    upload(slow(), MIB, 500 * MS, site="b.py:1 f").write(tmp_path, name)
+    assert block.seconds == pytest.approx(0.085)
+    assert "b.py:1 f" in str(block)
+    assert [one.site for one in inner.report.sites] == ["b.py:1 f"]
