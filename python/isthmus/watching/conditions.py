@@ -16,7 +16,10 @@ from isthmus.watching.verdict import Cause, Verdict
 _PLAIN = ("hidden-sync", "copy-wait", "pinning")
 _LIMITED = ("pageable", "seconds", "avoidable")
 _FORM = re.compile(r"(?P<name>[a-z-]+)(?:>(?P<limit>.+))?")
-_HINT = "conditions: hidden-sync, copy-wait, pinning, pageable>SIZE, seconds>N, avoidable>N"
+_HINT = (
+    "conditions: hidden-sync, copy-wait, pinning, pageable>SIZE, seconds>N, avoidable>N; "
+    "in quotes, as > is the shell's"
+)
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,7 @@ class Calls:
     Calls of one entry point that are equal in all that matters.
 
     Attributes:
+        row: Its place in the file, where it stays.
         kind: What it does: "copy", "wait", "pin" and others.
         source: What lies there: "pageable", "pinned", "device", "managed", "array" or "".
         size_class: The bits of the bytes of an item.
@@ -62,6 +63,7 @@ class Calls:
         replaced: Copies that the engine made; in an audit, those that it would have made.
     """
 
+    row: int
     entry: str
     kind: str
     thread: Thread
@@ -240,7 +242,7 @@ class _File:
             rank=_text(head["rank"]),
             unwatched=tuple(filter(None, map(_text, parts))),
             calls=tuple(
-                self._calls(f"row {number}", one)
+                self._calls(number, one)
                 for number, one in enumerate(self._table("rows"))
                 if one["state"] == _IN_USE
             ),
@@ -287,11 +289,12 @@ class _File:
         """Read the used part of a table; more may have been asked for than there is room."""
         return list(self._table(name))[: self._header[f"{name}_used"]]
 
-    def _calls(self, place: str, one: Values) -> Calls:
+    def _calls(self, row: int, one: Values) -> Calls:
+        place = f"row {row}"
         numbers = {name: one[name] for name in (*SUMS, "max_ns", "stream")}
         numbers["size_class"] = self._one_of(f"{place}: size", range(65), one["size_class"])
-        ends = self._ends(place, one)
-        return Calls(**ends, **numbers, asynchronous=bool(one["asynchronous"]))
+        asynchronous = bool(one["asynchronous"])
+        return Calls(row=row, asynchronous=asynchronous, **self._ends(place, one), **numbers)
 
     def _ends(self, place: str, one: Values) -> dict[str, Any]:
         entry, kind = self._one_of(f"{place}: entry", self._entries, one["entry"])
@@ -323,8 +326,8 @@ def since(before: Process | None, after: Process) -> Process:
     """Give what a process counted between two readings; the longest calls are those of both."""
     if before is None:
         return after
-    then = {_identity(one): one for one in before.calls}
-    calls = [_less(one, then.get(_identity(one))) for one in after.calls]
+    then = {one.row: one for one in before.calls}
+    calls = [_less(one, then.get(one.row)) for one in after.calls]
     repeated = {one.key: one for one in before.repeats}
     repeats = [_less_repeat(one, repeated.get(one.key)) for one in after.repeats]
     return replace(
@@ -332,11 +335,6 @@ def since(before: Process | None, after: Process) -> Process:
         calls=tuple(one for one in calls if one.calls),
         repeats=tuple(one for one in repeats if one.calls),
     )
-
-
-def _identity(one: Calls) -> tuple[object, ...]:
-    ends = (one.entry, one.source, one.target, one.size_class, one.asynchronous)
-    return (*ends, one.stream, one.thread.tid, one.site)
 
 
 def _less(now: Calls, then: Calls | None) -> Calls:

@@ -25,6 +25,7 @@ CORPORA = [
 def test_each_parser_has_a_fuzzer_and_each_fuzzer_a_corpus() -> None:
     assert {name.removesuffix("_fuzzer") for name in FUZZERS} >= {
         *("fleets", "journals", "kernelslist", "machines", "profile", "pt", "runs"),
+        "counters",
         *("safetensors", "settings", "shown", "sizes", "sweeps", "tracez"),
     }
     assert {parameters.values[0] for parameters in CORPORA} == set(FUZZERS)
