@@ -20,9 +20,14 @@ MAX_EVENTS = 1_000_000
 """Of a process, for a timeline: 56 MB, and the most that viewers can show."""
 _T = TypeVar("_T")
 _IN_USE = 2
-_REPEATED = ("calls", "bytes", "ns")
+# Of bytes that had been copied before already, no copy is the first.
+_REPEATED = ("calls", "bytes", "ns", "first_ns")
 _MODES = ("off", "on", "audit")
 _UNWATCHED_BYTES = 64
+_NUMBERS = (
+    *("pid", "parent_pid", "begin_ns", "end_ns", "events_used", "events_capacity"),
+    *("rows_lost", "sites_lost", "exec_failed"),
+)
 # A row's sums: what is subtracted between two readings.
 SUMS = (
     *("calls", "items", "bytes", "ns", "wait_ns", "captured", "failed", "hidden", "hidden_ns"),
@@ -223,13 +228,7 @@ class _File:
 
     def process(self) -> Process:
         head = self._header
-        numbers = {
-            name: head[name]
-            for name in (
-                *("pid", "parent_pid", "begin_ns", "end_ns", "events_used", "events_capacity"),
-                *("rows_lost", "sites_lost", "exec_failed"),
-            )
-        }
+        numbers = {name: head[name] for name in _NUMBERS}
         names = head["unwatched"]
         parts = [names[at : at + _UNWATCHED_BYTES] for at in range(0, len(names), _UNWATCHED_BYTES)]
         return Process(
@@ -322,14 +321,17 @@ class _File:
         )
 
 
+_CountedT = TypeVar("_CountedT", Calls, Repeat)
+
+
 def since(before: Process | None, after: Process) -> Process:
     """Give what a process counted between two readings; the longest calls are those of both."""
     if before is None:
         return after
     then = {one.row: one for one in before.calls}
-    calls = [_less(one, then.get(one.row)) for one in after.calls]
+    calls = [_less(one, then.get(one.row), SUMS) for one in after.calls]
     repeated = {one.key: one for one in before.repeats}
-    repeats = [_less_repeat(one, repeated.get(one.key)) for one in after.repeats]
+    repeats = [_less(one, repeated.get(one.key), _REPEATED) for one in after.repeats]
     return replace(
         after,
         calls=tuple(one for one in calls if one.calls),
@@ -337,18 +339,12 @@ def since(before: Process | None, after: Process) -> Process:
     )
 
 
-def _less(now: Calls, then: Calls | None) -> Calls:
+def _less(now: _CountedT, then: _CountedT | None, names: Sequence[str]) -> _CountedT:
     if then is None:
         return now
-    return replace(now, **{name: max(0, getattr(now, name) - getattr(then, name)) for name in SUMS})
-
-
-def _less_repeat(now: Repeat, then: Repeat | None) -> Repeat:
-    """Of bytes that had been copied before already, every copy is one more."""
-    if then is None:
-        return now
-    left = {name: max(0, getattr(now, name) - getattr(then, name)) for name in _REPEATED}
-    return replace(now, **left, first_ns=0)
+    return replace(
+        now, **{name: max(0, getattr(now, name) - getattr(then, name)) for name in names}
+    )
 
 
 def _exactly(descriptor: int, offset: int, size: int) -> bytes:

@@ -20,40 +20,33 @@ class Place(Record):
 
 
 class Loss(Place):
-    """What one cause took at a place."""
+    """What one cause took at a place, and what the change would leave of that."""
 
     calls: Count
     bytes: Count
     seconds: Seconds
     predicted_seconds: Seconds
-    """What the change would leave of these."""
 
 
 class Finding(Record):
-    """A cause of avoidable seconds."""
+    """A cause of avoidable seconds, and what to change; the worst places come first."""
 
     cause: str
     change: str
-    """What to change."""
     calls: Count
     bytes: Count
     seconds: Seconds
     predicted_seconds: Seconds
     places: list[Loss]
-    """Those that lose most come first."""
 
 
 class Verdict(Record):
-    """What copies took, and what was avoidable."""
+    """What copies took (the sum of the next three numbers), and what of it was avoidable."""
 
     seconds: Seconds
-    """The sum of the next three."""
     copy_seconds: Seconds
-    """In calls that copy, without waiting for earlier work in their streams."""
     pinning_seconds: Seconds
-    """In calls that pin and unpin host memory."""
     copy_wait_seconds: Seconds
-    """In waits that directly follow a copy of the same thread in the same stream."""
     avoidable_seconds: Seconds
     findings: list[Finding]
 
@@ -63,14 +56,12 @@ class Sums(Record):
 
     calls: Count
     items: Count
-    """Copies: a call may make several."""
     bytes: Count
     seconds: Seconds
     """Without wait_seconds."""
     longest_seconds: Seconds
     """Of one call, with its waiting."""
     wait_seconds: Seconds
-    """Until earlier work in the stream was complete."""
     captured: Count
     failed: Count
     hidden: Count
@@ -108,35 +99,34 @@ class ThreadLine(Sums):
 
 
 class StreamLine(Sums):
-    """Copies and waits in one stream of a process."""
+    """Copies and waits in one stream of a process; 0x0 to 0x2 are CUDA's default streams."""
 
     pid: Count
     stream: str
-    """The handle in hex; 0x0 to 0x2 are CUDA's default streams."""
 
 
 class ProcessLine(Sums):
-    """Copies and waits of one process."""
+    """Copies and waits of one process; one that hasn't ended still ran, or was killed."""
 
     pid: Count
     parent_pid: Count
     rank: str
     command: str
     ended: bool
-    """False: it still ran, or was killed."""
     launches: Count
 
 
 class Replaced(Record):
-    """What `isthmus exec` did, or in an audit would have done."""
+    """
+    What `isthmus exec` did, with the prediction for the driver; in an audit, what the driver did,
+    with the prediction for the engine.
+    """
 
     audit: bool
     copies: Count
     bytes: Count
     seconds: Seconds
-    """What they took; in an audit by the driver."""
     predicted_seconds: Seconds
-    """What they would have taken by the driver; in an audit by the engine."""
     saved_seconds: float
     failed: Count
     reason: str
@@ -144,7 +134,7 @@ class Replaced(Record):
 
 
 class Violation(Record):
-    """A condition of --fail-on that doesn't hold."""
+    """A condition of --fail-on that is met."""
 
     condition: str
     why: str
@@ -158,14 +148,14 @@ class WatchReport(Record):
     isthmus_version: str
     command: list[str]
     exit_code: int | None
-    """128 plus its number after a signal; null if counters were only read."""
+    """128 and the signal's number after a signal; null if counters were only read."""
     modelled: bool
-    """Some times are of the emulated driver: they are modelled."""
+    """Some times are of the emulated driver."""
     estimated: bool
     """The predictions are not of this machine's profile."""
     predicted_by: str
     rank: str
-    """Of the only process, or of all; "" for none."""
+    """Of all processes; "" for none or several."""
     seconds: Seconds
     """From the first call of the driver to the last known end."""
     verdict: Verdict

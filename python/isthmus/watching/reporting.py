@@ -10,7 +10,7 @@ from isthmus.ground.spelling import counted, listed
 from isthmus.ground.version import __version__
 from isthmus.watching.conditions import Condition, violations_of
 from isthmus.watching.costs import Costs
-from isthmus.watching.counters import Calls, Process
+from isthmus.watching.counters import Calls, Process, Site
 from isthmus.watching.model import (
     EntryLine,
     Finding,
@@ -29,6 +29,9 @@ from isthmus.watching.verdict import ADVICE, Share, verdict_on
 from isthmus.watching.verdict import Verdict as Judged
 
 _NS = 1e-9
+_COUNTS = (
+    *("calls", "items", "bytes", "captured", "failed", "hidden", "replaced", "replaced_bytes"),
+)
 _LineT = TypeVar("_LineT", bound=Sums)
 _Calls = tuple[Process, Calls]
 NO_CUDA = "no call of the CUDA driver was seen"
@@ -59,9 +62,15 @@ def report_on(
         seconds=_seconds(processes),
         verdict=_verdict(judged),
         entries=_lines(rows, _entry_of, EntryLine),
-        sites=_lines(used, _site_of, SiteLine),
-        threads=_lines(used, _thread_of, ThreadLine),
-        streams=_lines(used, _stream_of, StreamLine),
+        sites=_lines(used, lambda _, row: _place(row.site), SiteLine),
+        threads=_lines(
+            used,
+            lambda one, row: {"pid": one.pid, "tid": row.thread.tid, "name": row.thread.name},
+            ThreadLine,
+        ),
+        streams=_lines(
+            used, lambda one, row: {"pid": one.pid, "stream": f"{row.stream:#x}"}, StreamLine
+        ),
         processes=_process_lines(processes),
         replaced=_replaced(processes, costs),
         violations=violations_of(conditions, rows, judged),
@@ -85,17 +94,16 @@ def _lines(
 
 def _sums(rows: Iterable[Calls]) -> dict[str, Any]:
     rows = list(rows)
-    counts = ("calls", "items", "bytes", "captured", "failed", "hidden")
+
+    def total(name: str) -> int:
+        return sum(getattr(row, name) for row in rows)
+
+    times = {"seconds": "own_ns", "wait_seconds": "wait_ns"}
+    times |= {f"{name}_seconds": f"{name}_ns" for name in ("hidden", "replaced")}
     return {
-        **{name: sum(getattr(row, name) for row in rows) for name in counts},
-        **{
-            name: sum(getattr(row, name) for row in rows) for name in ("replaced", "replaced_bytes")
-        },
-        "seconds": sum(row.own_ns for row in rows) * _NS,
+        **{name: total(name) for name in _COUNTS},
+        **{name: total(member) * _NS for name, member in times.items()},
         "longest_seconds": max((row.max_ns for row in rows), default=0) * _NS,
-        "wait_seconds": sum(row.wait_ns for row in rows) * _NS,
-        "hidden_seconds": sum(row.hidden_ns for row in rows) * _NS,
-        "replaced_seconds": sum(row.replaced_ns for row in rows) * _NS,
     }
 
 
@@ -108,18 +116,6 @@ def _entry_of(_: Process, row: Calls) -> dict[str, Any]:
         "target": row.target,
         "size_from_bytes": 1 << row.size_class - 1 if row.size_class else 0,
     }
-
-
-def _site_of(_: Process, row: Calls) -> dict[str, Any]:
-    return {"site": row.site.place, "source_line": source_line(row.site)}
-
-
-def _thread_of(process: Process, row: Calls) -> dict[str, Any]:
-    return {"pid": process.pid, "tid": row.thread.tid, "name": row.thread.name}
-
-
-def _stream_of(process: Process, row: Calls) -> dict[str, Any]:
-    return {"pid": process.pid, "stream": f"{row.stream:#x}"}
 
 
 def _process_lines(processes: Sequence[Process]) -> list[ProcessLine]:
@@ -166,10 +162,13 @@ def _verdict(judged: Judged) -> Verdict:
     )
 
 
+def _place(site: Site) -> dict[str, str]:
+    return {"site": site.place, "source_line": source_line(site)}
+
+
 def _loss(share: Share) -> Loss:
     return Loss(
-        site=share.site.place,
-        source_line=source_line(share.site),
+        **_place(share.site),
         calls=round(share.calls),
         bytes=round(share.bytes),
         seconds=share.now,

@@ -28,7 +28,11 @@ _MOST_ROWS = 100
 _MOST_EVENTS, _MOST_THREADS = 400, 12
 _WIDTH, _ROW = 470, 22
 _NAME_PIXELS = 110
-_COLOURS = {"copy": "curve-0", "hidden": "bad", "wait": "curve-4"}
+_COLOURS = {"copy": "curve-0", "hidden": "curve-1", "wait": "curve-5"}
+_LEGEND = (
+    "The longest of the recorded calls. Blue: copies. Orange: those that were hidden "
+    "synchronisation, and copy-waits. Grey: other waits."
+)
 _MOST_PLACES = 5
 
 
@@ -41,7 +45,11 @@ def watch_document(report: WatchReport, processes: Sequence[Process]) -> Documen
         about=(tuple(head_lines(report)[1:]), (f"Predicted by: {report.predicted_by}",)),
         verdicts=tuple(_verdict(one, report) for one in (report, *report.ranks)),
         chapters=(
-            *(drawn and (Chapter(id="timeline", title="Timeline", sentences=(), figures=drawn),)),
+            *(
+                [Chapter(id="timeline", title="Timeline", sentences=(_LEGEND,), figures=drawn)]
+                if drawn
+                else []
+            ),
             Chapter(
                 id="calls",
                 title="What was copied",
