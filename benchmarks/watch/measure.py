@@ -37,7 +37,8 @@ PROGRAMS = {
     "nvbandwidth": [],
     "generate": ["generate.py"],
 }
-WAYS = ("plain", "watched", "audit", "exec", "pinned")
+# An audit is a watched run, which also says what exec would replace.
+WAYS = ("plain", "watched", "exec", "pinned")
 # Those without a way to pin, or whose memory is pinned.
 NOT_PINNED = {"jax_arrays", "nvbandwidth", "generate"}
 
@@ -59,11 +60,15 @@ def command_of(name: str, folder: Path, nvbandwidth: str) -> list[str] | None:
     return [str(made)]
 
 
-def one_run(command: list[str], way: str, least_bytes: tuple[int, int]) -> dict[str, Any]:
+def one_run(
+    command: list[str], way: str, least_bytes: tuple[int, int], path: str = ""
+) -> dict[str, Any]:
     """Run a program once; give what it printed, and what was counted."""
     with tempfile.TemporaryDirectory(dir="/dev/shm") as counters:
         environment = dict(os.environ)
-        if way in {"watched", "audit", "exec"}:
+        if path:
+            environment["PYTHONPATH"] = f"{path}:{environment.get('PYTHONPATH', '')}"
+        if way in {"watched", "exec"}:
             environment = watched_environment(environment, Path(counters))
         if way in {"audit", "exec"}:
             wanted = Exec(audit=way == "audit", up_bytes=least_bytes[0], down_bytes=least_bytes[1])
@@ -82,7 +87,7 @@ def one_run(command: list[str], way: str, least_bytes: tuple[int, int]) -> dict[
         found: dict[str, Any] = {"whole_seconds": whole, "code": done.returncode}
         lines = [line for line in done.stdout.splitlines() if line.startswith('{"seconds"')]
         found |= json.loads(lines[-1]) if lines else {"said": (done.stdout + done.stderr)[-2000:]}
-        if way in {"watched", "audit", "exec"}:
+        if way in {"watched", "exec"}:
             processes = [read_counters(file) for file in counter_files(Path(counters))]
             report = report_on(processes, costs_here())
             found["verdict"] = report.verdict.model_dump(mode="json", exclude={"findings"})
@@ -102,7 +107,7 @@ def summary_of(runs: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
     found["outcomes_equal"] = len(outcomes) == 1
     if "plain" in found and "exec" in found:
         found["saved"] = found["plain"] - found["exec"]
-        replaced = [one["replaced"] for one in runs["audit"] if one.get("replaced")]
+        replaced = [one["replaced"] for one in runs["watched"] if one.get("replaced")]
         found["predicted"] = median(one["saved_seconds"] for one in replaced) if replaced else 0.0
         found["watched_over_plain"] = found["watched"] / found["plain"]
         found["exec_over_plain"] = found["exec"] / found["plain"]
@@ -115,7 +120,8 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--programs", nargs="*", default=list(PROGRAMS))
-    parser.add_argument("--nvbandwidth", default="")
+    parser.add_argument("--nvbandwidth", default="", help="its executable")
+    parser.add_argument("--numpy", default="", help="a folder with a NumPy that Numba knows")
     asked = parser.parse_args()
     costs = costs_here()
     least = (costs.staged_from("up"), costs.staged_from("down"))
@@ -132,13 +138,14 @@ def main() -> None:
                 print(program, "can't run here", flush=True)
                 continue
             ways = [way for way in WAYS if way != "pinned" or program not in NOT_PINNED]
-            one_run(command, "plain", least)  # files are made, and read once
+            path = asked.numpy if program == "numba_arrays" else ""
+            one_run(command, "plain", least, path)  # files are made, and read once
             runs: dict[str, list[dict[str, Any]]] = {way: [] for way in ways}
             for turn in range(asked.turns):
                 for way in ways[turn % len(ways) :] + ways[: turn % len(ways)]:
-                    if way in {"audit", "pinned"} and turn:
+                    if way == "pinned" and turn:
                         continue
-                    runs[way].append(one_run(command, way, least))
+                    runs[way].append(one_run(command, way, least, path))
             summary = summary_of(runs)
             document["programs"][program] = {"summary": summary, "runs": runs}
             print(program, json.dumps(summary), flush=True)

@@ -1,5 +1,6 @@
 """What copies would cost instead: by this machine's profile, or by defaults that say so."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -50,6 +51,20 @@ class Costs:
         downloads = self.profile.new_memory_downloads if self.profile else []
         points = next((one.points for one in downloads if one.path == path), None)
         return seconds_at(points, size_bytes) if points else None
+
+    def instead(
+        self, direction: str, size_bytes: int, seconds: float, now: Path, then: Path
+    ) -> float | None:
+        """
+        Predict what a copy of pageable memory that took `seconds` by the path `now` takes by
+        `then`. A download as slow as into new memory was one into new memory.
+        """
+        if direction == "down":
+            new = self.new_download(now, size_bytes)
+            known = self.seconds(now, direction, "pageable", size_bytes)
+            if new and known and seconds > math.sqrt(known * new):
+                return self.new_download(then, size_bytes)
+        return self.seconds(then, direction, "pageable", size_bytes)
 
     def staged_from(self, direction: str) -> int:
         """Give the bytes from which staging beats the driver by the engine's margin."""

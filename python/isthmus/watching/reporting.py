@@ -183,14 +183,8 @@ def _replaced(processes: Sequence[Process], costs: Costs) -> Replaced | None:
         return None
     audit = all(one.exec_mode == "audit" for one in executed)
     rows = [row for one in executed for row in one.calls if row.replaced]
-    path = Path.STAGED if audit else Path.DRIVER
     seconds = sum(row.replaced_ns for row in rows) * _NS
-    predicted = sum(
-        row.replaced
-        * (costs.seconds(path, row.direction, "pageable", row.replaced_bytes // row.replaced) or 0)
-        for row in rows
-        if row.direction
-    )
+    predicted = sum(_replaced_by(row, costs, audit=audit) for row in rows if row.direction)
     return Replaced(
         audit=audit,
         copies=sum(row.replaced for row in rows),
@@ -201,6 +195,13 @@ def _replaced(processes: Sequence[Process], costs: Costs) -> Replaced | None:
         failed=sum(one.exec_failed for one in executed),
         reason=next((one.exec_reason for one in executed if one.exec_reason), ""),
     )
+
+
+def _replaced_by(row: Calls, costs: Costs, *, audit: bool) -> float:
+    """Predict a row's replaced copies by the driver; in an audit by the engine."""
+    ways = (Path.DRIVER, Path.STAGED) if audit else (Path.STAGED, Path.DRIVER)
+    size, seconds = row.replaced_bytes // row.replaced, row.replaced_ns / row.replaced * _NS
+    return row.replaced * (costs.instead(row.direction, size, seconds, *ways) or 0)
 
 
 def _notes(processes: Sequence[Process]) -> list[str]:

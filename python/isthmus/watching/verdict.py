@@ -214,20 +214,9 @@ def _pageable(portions: list[_Portion], direction: str, costs: Costs) -> Iterato
         if (row.direction, row.host_memory) != (direction, "pageable") or one.items < _A_COPY:
             continue
         size, seconds = round(one.bytes / one.items), one.seconds / one.items
-        staged = _staged(direction, size, seconds, costs)
+        staged = costs.instead(direction, size, seconds, Path.DRIVER, Path.STAGED)
         if size >= TINY_BYTES and staged is not None and staged * MARGINS[Path.STAGED] < seconds:
             yield Share(row.site, one.items, one.bytes, one.seconds, staged * one.items)
-
-
-def _staged(direction: str, size: int, seconds: float, costs: Costs) -> float | None:
-    """Predict a staged copy; a download as slow as into new memory, as one into new memory."""
-    staged = costs.seconds(Path.STAGED, direction, "pageable", size)
-    if direction == "down":
-        new, driver = (costs.new_download(path, size) for path in (Path.STAGED, Path.DRIVER))
-        known = costs.seconds(Path.DRIVER, direction, "pageable", size)
-        if new and driver and known and seconds > math.sqrt(known * driver):
-            return new
-    return staged
 
 
 def _pinning(rows: Iterable[Calls]) -> Iterator[Share]:
