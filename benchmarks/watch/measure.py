@@ -70,8 +70,8 @@ def one_run(
             environment["PYTHONPATH"] = f"{path}:{environment.get('PYTHONPATH', '')}"
         if way in {"watched", "exec"}:
             environment = watched_environment(environment, Path(counters))
-        if way in {"audit", "exec"}:
-            wanted = Exec(audit=way == "audit", up_bytes=least_bytes[0], down_bytes=least_bytes[1])
+            audit = way == "watched"
+            wanted = Exec(audit=audit, up_bytes=least_bytes[0], down_bytes=least_bytes[1])
             environment = exec_environment(environment, wanted)
         more = ["--pinned"] if way == "pinned" else []
         begin = time.perf_counter()

@@ -1,4 +1,4 @@
-"""`isthmus watch` counts as many copies as CUPTI's callbacks, in programs that know nothing of it."""
+"""`isthmus watch` counts as many copies as CUPTI, in programs that know nothing of either."""
 
 import json
 import os
