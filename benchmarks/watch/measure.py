@@ -21,7 +21,7 @@ from typing import Any
 
 from isthmus.watching.costs import costs_here
 from isthmus.watching.counters import counter_files, read_counters
-from isthmus.watching.environment import Exec, exec_environment, watched_environment
+from isthmus.watching.environment import exec_environment, watched_environment
 from isthmus.watching.reporting import report_on
 
 HERE = Path(__file__).parent / "programs"
@@ -70,9 +70,9 @@ def one_run(
             environment["PYTHONPATH"] = f"{path}:{environment.get('PYTHONPATH', '')}"
         if way in {"watched", "exec"}:
             environment = watched_environment(environment, Path(counters))
-            audit = way == "watched"
-            wanted = Exec(audit=audit, up_bytes=least_bytes[0], down_bytes=least_bytes[1])
-            environment = exec_environment(environment, wanted)
+            mode = "audit" if way == "watched" else "on"
+            up, down = map(str, least_bytes)
+            environment = exec_environment(environment, mode, up=up, down=down)
         more = ["--pinned"] if way == "pinned" else []
         begin = time.perf_counter()
         done = subprocess.run(  # noqa: S603

@@ -1,7 +1,10 @@
 // Time in ns, from the CPU's counter where it is invariant: the kernel's clock takes 60 ns on some virtual machines, and each
 // watched call asks twice.
 #include <cpuid.h>
+#include <fcntl.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <x86intrin.h>
 
 #include "preload/counting.hpp"
@@ -35,6 +38,17 @@ bool is_invariant() {
   return __get_cpuid(kPowerLeaf, &a, &b, &c, &d) != 0 && (d & kInvariant) != 0;
 }
 
+/// Some virtual machines hide that it is invariant; the kernel has tested it if it goes by it.
+bool is_the_kernels() {
+  const int file = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+                        O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  char name[4] = {};
+  const ssize_t length = read(file, name, sizeof name);
+  close(file);
+  return length == 4 && memcmp(name, "tsc\n", sizeof name) == 0;
+}
+
 /// Calibrates without a wait: with the first call that comes late enough.
 [[gnu::noinline]] u64 uncalibrated_ns() {
   const u64 now = kernel_ns();
@@ -49,7 +63,7 @@ bool is_invariant() {
 }  // namespace
 
 void begin_clock() {
-  if (!is_invariant()) return;
+  if (!is_invariant() && !is_the_kernels()) return;
   counter.ticks = __rdtsc();
   counter.ns = kernel_ns();
 }
