@@ -200,7 +200,7 @@ class Place:
         made = self.folder / name
         inputs = ["-Wl,--no-as-needed", str(self.stub)] if is_linked else []
         done = subprocess.run(
-            ["gcc", "-std=gnu11", "-O1", "-g", "-Wall", "-Werror", "-pthread",
+            ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g", "-Wall", "-Werror", "-pthread",
              f"-I{cuda_headers()}", f"-I{ROOT / 'cpp' / 'emulator' / 'include'}", *options,
              "-o", str(made), str(source), *inputs, "-ldl"],
             capture_output=True, text=True, check=False,
@@ -243,3 +243,10 @@ class Place:
         )
         files = sorted(counters.glob("*.counters"), key=lambda path: path.stem.split("-")[1])
         return Watched(outcome, [read_counters(path) for path in files])
+
+    def like_the_driver(self, *command: object, **settings: str) -> Watched:
+        """Run a program with exec, which must say and end with what it does by the driver alone."""
+        watched = self.watched(command, {**EXEC, **settings})
+        assert watched.outcome == self.plain(command, {**EXEC, **settings})
+        assert "WRONG" not in watched.outcome.out
+        return watched

@@ -97,7 +97,7 @@ KnownContext compared(u64 id) {
 }
 
 /// A copy in another context would use the engine's, in which its work isn't ordered.
-bool is_in_primary_context(const What& what) {
+bool is_in_primary_context(const What& what, CUdevice& device) {
   u64 id = 0;
   unsigned long long asked = 0;
   if (driver.context_id(nullptr, &asked) != CUDA_SUCCESS) return false;
@@ -108,7 +108,7 @@ bool is_in_primary_context(const What& what) {
   if (known.id != id) known = compared(id);
   if (thread->is_own) thread->context = known;
   const void* const pointer = what.source == kDevice ? what.from : what.to;
-  int device = -1;
+  device = -1;
   return known.is_primary &&
          driver.pointer_attribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
                                   reinterpret_cast<CUdeviceptr>(pointer)) == CUDA_SUCCESS &&
@@ -128,10 +128,10 @@ bool ends_pageable(const What& what) {
   return kind_now(static_cast<const char*>(host) + what.bytes - 1) == kPageable;
 }
 
-bool copy_with_engine(const What& what) {
+bool copy_with_engine(const What& what, CUdevice device) {
   isthmus_error error;
   const int to_device = what.target == kDevice ? 1 : 0;
-  if (engine_copy(what.to, what.from, what.bytes, to_device, &error) == ISTHMUS_OK) return true;
+  if (engine_copy(what.to, what.from, what.bytes, to_device, device, &error) == ISTHMUS_OK) return true;
   note_engine(error.message, true);
   return false;
 }
@@ -146,10 +146,11 @@ bool is_replaceable(const Entry& entry, const What& what) {
 }
 
 Replaced replace(const Entry& entry, const What& what) {
-  if (!is_in_primary_context(what) || !ends_pageable(what) || !is_wanted(entry))
+  CUdevice device = -1;
+  if (!is_in_primary_context(what, device) || !ends_pageable(what) || !is_wanted(entry))
     return Replaced::no;
   if (settings.exec == Exec::audit) return Replaced::would_be;
-  return has_engine() && copy_with_engine(what) ? Replaced::done : Replaced::no;
+  return has_engine() && copy_with_engine(what, device) ? Replaced::done : Replaced::no;
 }
 
 int num_captures() { return __atomic_load_n(&captures, __ATOMIC_ACQUIRE); }

@@ -9,16 +9,18 @@
 extern "C" {
 #endif
 
-/* Copies between pageable host memory and a device through the staging ring; complete on return.
+/* Copies between pageable host memory and a device through the staging ring, in a stream of its own;
+ * complete on return.
  *
  * target, source  one is the GPU's own memory, in its device's primary context
  * to_device       1 or 0
+ * device          ordinal of that GPU
  * The caller has waited for all work that this copy comes after, and begins nothing that touches
  * the bytes meanwhile.
  * Returns         anything but ISTHMUS_OK: the target's bytes are undefined, and a copy by the
  *                 driver may follow */
 ISTHMUS_API isthmus_status isthmus_exec_copy(void* target, const void* source, size_t size_bytes,
-                                             int to_device, isthmus_error* error);
+                                             int to_device, int device, isthmus_error* error);
 
 /* Pinned memory from a pool, mapped on all devices.
  *
