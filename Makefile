@@ -90,7 +90,7 @@ style: $(VENV)/.isthmus $(VENV)/.test $(VENV)/.lint  ## ruff, mypy --strict, cla
 
 lint: style  ## style, and clang-tidy, which reads each file by itself
 	@$(BIN)/cmake --preset lint >/dev/null
-	git ls-files 'cpp/src/*.cpp' 'cpp/emulator/*.cpp' 'bindings/*.cpp' | xargs -P $(cores) -n 4 $(BIN)/clang-tidy --quiet -p build/lint
+	git ls-files 'cpp/src/*.cpp' 'cpp/emulator/*.cpp' 'cpp/preload/*.cpp' 'bindings/*.cpp' | xargs -P $(cores) -n 4 $(BIN)/clang-tidy --quiet -p build/lint
 
 format: $(VENV)/.lint  ## rewrite sources in the project's format
 	$(BIN)/ruff check --fix-only -q . ; $(BIN)/ruff format .

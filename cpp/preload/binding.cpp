@@ -37,12 +37,12 @@ AddressRow by_address[kTableSize];
 Entry* by_name[kTableSize];
 
 unsigned hash_of(const char* name) {
-  unsigned hash = 2166136261u;  // FNV-1a
-  for (; *name != '\0'; ++name) hash = (hash ^ static_cast<unsigned char>(*name)) * 16777619u;
+  unsigned hash = 2166136261U;  // FNV-1a
+  for (; *name != '\0'; ++name) hash = (hash ^ static_cast<unsigned char>(*name)) * 16777619U;
   return hash;
 }
 unsigned hash_of(const void* address) {
-  return static_cast<unsigned>((reinterpret_cast<uintptr_t>(address) >> 4) * 2654435761u >> 12);
+  return static_cast<unsigned>((reinterpret_cast<uintptr_t>(address) >> 4U) * 2654435761U >> 12U);
 }
 
 /// The code of a library, from whose calls nothing is wanted.
@@ -244,8 +244,7 @@ void* substitute(void* address) {
 }
 
 void* bind_late(Entry& entry) {
-  if (bind_driver() && entry.real != nullptr)
-    return is_shared(entry) ? *entry.linked : entry.real;
+  if (bind_driver() && entry.real != nullptr) return is_shared(entry) ? *entry.linked : entry.real;
   return real_dlsym()(RTLD_NEXT, entry.name);
 }
 

@@ -12,10 +12,10 @@ namespace {
 
 // Up to here an upload's bytes are put into the command, without a wait. Source: CUDA Runtime API, API synchronization
 // behavior.
-constexpr u64 kMaxInline = u64{64} << 10;
-constexpr u64 kLongCall_ns = 10'000;
+constexpr u64 kMaxInline = u64{64} << 10U;
+constexpr u64 kLongCallNs = 10'000;
 constexpr u64 kNativeSites = 64;
-constexpr u64 kMinRepeated = u64{256} << 10;
+constexpr u64 kMinRepeated = u64{256} << 10U;
 
 thread_local int depth __attribute__((tls_model("initial-exec"))) = 0;
 
@@ -66,7 +66,7 @@ void begin_copy(const Entry& entry, What& what, Begun& begun) {
 /// Python's frames are read in a tenth of a microsecond, native ones in several.
 u32 site_of(Thread& thread, u64 ns) {
   if (settings.sites == 0) return 0;
-  if (ns >= kLongCall_ns) return site_here(thread);
+  if (ns >= kLongCallNs) return site_here(thread);
   const u64 number = thread.short_calls++;
   if (number % (settings.sites * kNativeSites) == 0) return site_here(thread);
   return number % settings.sites == 0 ? python_site(thread) : 0;
@@ -82,8 +82,7 @@ bool follows_copy(const Thread& thread, const Entry& entry, const What& what) {
 }
 
 bool is_hidden(const Thread& thread, const Entry& entry, const What& what, const Begun& begun) {
-  if (entry.entry_class == kCopy)
-    return entry.asynchronous && !begun.is_captured && blocks(what);
+  if (entry.entry_class == kCopy) return entry.asynchronous && !begun.is_captured && blocks(what);
   return follows_copy(thread, entry, what);
 }
 
@@ -103,7 +102,8 @@ Begun begin_call(const Entry& entry, What& what) {
 void end_call(const Entry& entry, const What& what, const Begun& begun, CUresult result) {
   if (what.after != nullptr) what.after(what, result);
   Thread* const thread = this_thread();
-  if (thread == nullptr) return;
+  // Counting may have begun meanwhile.
+  if (thread == nullptr || begun.begin_ns == 0) return;
   Taken taken{};
   taken.begin_ns = begun.begin_ns;
   taken.ns = ns_since(begun.begin_ns);

@@ -12,8 +12,9 @@
 namespace isthmus::preload {
 namespace {
 
-constexpr u64 kCalibration_ns = 20'000'000;  // the rate is then right to some millionths
+constexpr u64 kCalibrationNs = 20'000'000;  // the rate is then right to some millionths
 constexpr unsigned kFraction = 32;
+__extension__ using Wide = unsigned __int128;
 
 struct Counter {
   u64 ticks;
@@ -29,13 +30,13 @@ u64 kernel_ns() {
 }
 
 bool is_invariant() {
-  constexpr unsigned kPowerLeaf = 0x80000007;
-  constexpr unsigned kInvariant = 1U << 8;
+  constexpr unsigned power_leaf = 0x80000007;
+  constexpr unsigned invariant = 1U << 8U;
   unsigned a = 0;
   unsigned b = 0;
   unsigned c = 0;
   unsigned d = 0;
-  return __get_cpuid(kPowerLeaf, &a, &b, &c, &d) != 0 && (d & kInvariant) != 0;
+  return __get_cpuid(power_leaf, &a, &b, &c, &d) != 0 && (d & invariant) != 0;
 }
 
 /// Some virtual machines hide that it is invariant; the kernel has tested it if it goes by it.
@@ -52,10 +53,10 @@ bool is_the_kernels() {
 /// Calibrates without a wait: with the first call that comes late enough.
 [[gnu::noinline]] u64 uncalibrated_ns() {
   const u64 now = kernel_ns();
-  if (counter.ns != 0 && now - counter.ns >= kCalibration_ns) {
+  if (counter.ns != 0 && now - counter.ns >= kCalibrationNs) {
     const u64 ticks = __rdtsc() - counter.ticks;
-    const u64 rate = ticks == 0 ? 0 : ((now - counter.ns) << kFraction) / ticks;
-    __atomic_store_n(&counter.ns_per_tick, rate, __ATOMIC_RELEASE);
+    const Wide rate = ticks == 0 ? 0 : (Wide{now - counter.ns} << kFraction) / ticks;
+    __atomic_store_n(&counter.ns_per_tick, static_cast<u64>(rate), __ATOMIC_RELEASE);
   }
   return now;
 }
@@ -72,7 +73,7 @@ u64 now_ns() {
   const u64 rate = __atomic_load_n(&counter.ns_per_tick, __ATOMIC_ACQUIRE);
   if (rate == 0) [[unlikely]]
     return uncalibrated_ns();
-  const auto passed = static_cast<unsigned __int128>(__rdtsc() - counter.ticks) * rate;
+  const Wide passed = Wide{__rdtsc() - counter.ticks} * rate;
   return counter.ns + static_cast<u64>(passed >> kFraction);
 }
 

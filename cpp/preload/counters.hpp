@@ -46,9 +46,9 @@ struct Layout {
 #define ISTHMUS_MEMBER(type, member)
 #define ISTHMUS_ARRAY(type, member, number)
 #define ISTHMUS_END
-#define ISTHMUS_TABLE(member, record, capacity) \
-  static constexpr u32 member##_capacity = capacity;   \
-  size_t member = total; \
+#define ISTHMUS_TABLE(member, record, capacity)      \
+  static constexpr u32 member##_capacity = capacity; \
+  size_t member = total;                             \
   size_t after_##member = total += aligned(sizeof(record) * capacity);
 #include "preload/counters.inc"
 #undef ISTHMUS_TABLE

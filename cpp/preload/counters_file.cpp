@@ -65,8 +65,8 @@ int new_file(u64 begin_ns) {
 /// Maps the counters, in a child where its parent's lie.
 bool map_file(u64 begin_ns, void* address) {
   const int file = new_file(begin_ns);
-  int flags = file >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
-  if (address != nullptr) flags |= MAP_FIXED;
+  const unsigned kind = file >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+  const int flags = static_cast<int>(kind | (address != nullptr ? unsigned{MAP_FIXED} : 0U));
   void* const mapped = mmap(address, file_bytes(), PROT_READ | PROT_WRITE, flags, file, 0);
   if (file >= 0) close(file);
   if (mapped == MAP_FAILED) return false;
@@ -95,8 +95,9 @@ void read_command() {
 }
 
 void read_rank() {
-  constexpr const char* kNames[] = {"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"};
-  for (const char* name : kNames) {
+  constexpr const char* names_of_ranks[] = {"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK",
+                                            "PMI_RANK"};
+  for (const char* name : names_of_ranks) {
     const char* const value = getenv(name);
     if (value == nullptr) continue;
     copy_text(header->rank, value);
@@ -158,14 +159,14 @@ Thread* this_thread() {
   if (own_thread != nullptr) [[likely]]
     return own_thread;
   if (header == nullptr) return nullptr;
-  constexpr u32 kShared = Layout::threads_capacity - 1;
-  if (__atomic_load_n(&header->threads_used, __ATOMIC_RELAXED) <= kShared) {
+  constexpr u32 shared = Layout::threads_capacity - 1;
+  if (__atomic_load_n(&header->threads_used, __ATOMIC_RELAXED) <= shared) {
     const u32 number = __atomic_fetch_add(&header->threads_used, 1, __ATOMIC_RELAXED);
-    if (number < kShared) return own_thread = begin_thread(number);
+    if (number < shared) return own_thread = begin_thread(number);
   }
-  threads[kShared].row = &tables.threads[kShared];
-  threads[kShared].number = static_cast<u16>(kShared);
-  return &threads[kShared];
+  threads[shared].row = &tables.threads[shared];
+  threads[shared].number = static_cast<u16>(shared);
+  return &threads[shared];
 }
 
 }  // namespace isthmus::preload

@@ -17,9 +17,9 @@ void add(u64& number, u64 more, bool is_own) {
 }
 
 u64 mixed(u64 value) {  // the finaliser of MurmurHash3
-  value = (value ^ value >> 33) * 0xff51afd7ed558ccdu;
-  value = (value ^ value >> 33) * 0xc4ceb9fe1a85ec53u;
-  return value ^ value >> 33;
+  value = (value ^ value >> 33U) * 0xff51afd7ed558ccdu;
+  value = (value ^ value >> 33U) * 0xc4ceb9fe1a85ec53u;
+  return value ^ value >> 33U;
 }
 
 u8 size_class_of(u64 bytes) {
@@ -39,8 +39,8 @@ struct Key {
 
 bool is_of(const CallRow& row, const Key& key) {
   return row.entry == key.entry && row.thread == key.thread && row.site == key.site &&
-         row.source == key.source && row.target == key.target &&
-         row.size_class == key.size_class && row.stream == key.stream;
+         row.source == key.source && row.target == key.target && row.size_class == key.size_class &&
+         row.stream == key.stream;
 }
 
 enum State : u32 { kFree, kClaimed, kInUse };
@@ -61,13 +61,13 @@ CallRow* claim(CallRow& row, const Key& key) {
 CallRow* row_of(Thread& thread, const Key& key) {
   CallRow* const last = thread.last_row;
   if (last != nullptr && last->state == kInUse && is_of(*last, key)) return last;
-  constexpr u32 kCapacity = Layout::rows_capacity;
-  constexpr u32 kMostSteps = 256;
+  constexpr u32 capacity = Layout::rows_capacity;
+  constexpr u32 most_steps = 256;
   const u64 hash =
-      mixed(key.stream ^ mixed(u64{key.entry} << 48 | u64{key.thread} << 32 | key.site) ^
-            (u64{key.source} << 16 | u64{key.target} << 8 | key.size_class));
-  for (u32 step = 0; step < kMostSteps; ++step) {
-    CallRow& row = tables.rows[(hash + step) % kCapacity];
+      mixed(key.stream ^ mixed(u64{key.entry} << 48U | u64{key.thread} << 32U | key.site) ^
+            (u64{key.source} << 16U | u64{key.target} << 8U | key.size_class));
+  for (u32 step = 0; step < most_steps; ++step) {
+    CallRow& row = tables.rows[(hash + step) % capacity];
     u32 state = __atomic_load_n(&row.state, __ATOMIC_ACQUIRE);
     if (state == kFree) {
       if (CallRow* const claimed = claim(row, key)) return thread.last_row = claimed;
@@ -146,17 +146,17 @@ void count_call(Thread& thread, const Entry& entry, const What& what, const Take
 }
 
 void count_repeat(const What& what, u64 ns, u32 site) {
-  constexpr u64 kNumWords = 16;
-  constexpr u32 kMostSteps = 16;
+  constexpr u64 num_words = 16;
+  constexpr u32 most_steps = 16;
   const auto* const bytes = static_cast<const unsigned char*>(what.from);
   u64 key = mixed(reinterpret_cast<u64>(what.from)) ^ what.bytes;
-  for (u64 i = 0; i < kNumWords; ++i) {
+  for (u64 i = 0; i < num_words; ++i) {
     u64 word = 0;
-    memcpy(&word, bytes + (what.bytes - sizeof word) / (kNumWords - 1) * i, sizeof word);
+    memcpy(&word, bytes + (what.bytes - sizeof word) / (num_words - 1) * i, sizeof word);
     key = mixed(key ^ word);
   }
-  key |= 1;
-  for (u32 step = 0; step < kMostSteps; ++step) {
+  key |= 1U;
+  for (u32 step = 0; step < most_steps; ++step) {
     RepeatRow& row = tables.repeats[(key + step) % Layout::repeats_capacity];
     u64 expected = 0;
     const bool is_new = __atomic_compare_exchange_n(&row.key, &expected, key, false,
@@ -171,9 +171,9 @@ void count_repeat(const What& what, u64 ns, u32 site) {
 }
 
 SitePlace site_place(u64 key) {
-  constexpr u32 kMostSteps = 32;
-  key |= 1;
-  for (u32 step = 0; step < kMostSteps; ++step) {
+  constexpr u32 most_steps = 32;
+  key |= 1U;
+  for (u32 step = 0; step < most_steps; ++step) {
     const u32 number = static_cast<u32>((key + step) % Layout::sites_capacity);
     SiteRow& row = tables.sites[number];
     u64 expected = __atomic_load_n(&row.key, __ATOMIC_ACQUIRE);

@@ -9,14 +9,14 @@ namespace isthmus::preload {
 
 /// What a call took.
 struct Taken {
-  u64 begin_ns;    ///< CLOCK_MONOTONIC
-  u64 ns;          ///< in all
-  u64 wait_ns;     ///< of these until earlier work in the stream was complete
+  u64 begin_ns;  ///< CLOCK_MONOTONIC
+  u64 ns;        ///< in all
+  u64 wait_ns;   ///< of these until earlier work in the stream was complete
   bool captured;
   bool failed;
-  bool hidden;     ///< see CallRow.hidden
-  bool replaced;   ///< by the engine, or it would have been
-  u32 site;        ///< see CallRow.site
+  bool hidden;    ///< see CallRow.hidden
+  bool replaced;  ///< by the engine, or it would have been
+  u32 site;       ///< see CallRow.site
 };
 
 /// CLOCK_MONOTONIC, as near as a few millionths of the time since begin_clock().

@@ -15,7 +15,7 @@ struct Entry {
   void* given;     ///< what the program gets if it asks: the same, unless others lie between
   void* apart;     ///< what it gets then
   void** linked;   ///< where `exported` jumps to: the wrapper, or what others have put between
-  void* real;  ///< null until the driver is bound
+  void* real;      ///< null until the driver is bound
   EntryClass entry_class;
   bool asynchronous;  ///< its name says so: it may return before the bytes have moved
   bool per_thread;    ///< its default stream is the thread's own

@@ -17,8 +17,7 @@ Kind kind_now(const void* pointer) {
   if (attributes == nullptr) return kNone;
   unsigned type = 0;
   unsigned is_managed = 0;
-  CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-                                 CU_POINTER_ATTRIBUTE_IS_MANAGED};
+  CUpointer_attribute names[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED};
   void* values[] = {&type, &is_managed};
   if (attributes(2, names, values, reinterpret_cast<CUdeviceptr>(pointer)) != CUDA_SUCCESS)
     return kPageable;

@@ -17,9 +17,9 @@ using Address = const unsigned char*;
 /// tests/cli/watch compares them with the interpreters of the machine.
 struct PythonLayout {
   unsigned minor;
-  u16 thread_frame;     ///< in PyThreadState: of the frame, or of what holds it
+  u16 thread_frame;         ///< in PyThreadState: of the frame, or of what holds it
   int16_t frame_in_holder;  ///< -1: the thread state has the frame itself
-  u16 code;             ///< in _PyInterpreterFrame
+  u16 code;                 ///< in _PyInterpreterFrame
   u16 previous;
   u16 instruction;
   u16 owner;
@@ -45,7 +45,7 @@ constexpr u16 kStringState = 32;
 template <typename T>
 T at(Address base, size_t offset) {
   T value;
-  memcpy(&value, base + offset, sizeof value);
+  memcpy(static_cast<void*>(&value), base + offset, sizeof value);
   return value;
 }
 Address object_at(Address base, size_t offset) { return at<Address>(base, offset); }
@@ -57,59 +57,62 @@ int (*is_initialized)() = nullptr;
 /// Python may be loaded later: looked for again with each site, some times.
 bool find_python() {
   if (layout != nullptr) return true;
-  constexpr int kMostTries = 64;
+  constexpr int most_tries = 64;
   static int tries = 0;
-  if (__atomic_fetch_add(&tries, 1, __ATOMIC_RELAXED) >= kMostTries) return false;
+  if (__atomic_fetch_add(&tries, 1, __ATOMIC_RELAXED) >= most_tries) return false;
   const Dlsym find = real_dlsym();
-  const auto* const version =
-      static_cast<const unsigned long*>(find(RTLD_DEFAULT, "Py_Version"));
-  const auto describe =
-      reinterpret_cast<const char* (*)()>(find(RTLD_DEFAULT, "Py_GetVersion"));
-  if (version == nullptr || describe == nullptr || *version >> 24 != 3) return false;
+  const auto* const version = static_cast<const unsigned long*>(find(RTLD_DEFAULT, "Py_Version"));
+  const auto describe = reinterpret_cast<const char* (*)()>(find(RTLD_DEFAULT, "Py_GetVersion"));
+  if (version == nullptr || describe == nullptr || *version >> 24U != 3) return false;
   if (strstr(describe(), "free-threading") != nullptr) return false;
   this_thread_state =
       reinterpret_cast<Address (*)()>(find(RTLD_DEFAULT, "PyGILState_GetThisThreadState"));
   is_initialized = reinterpret_cast<int (*)()>(find(RTLD_DEFAULT, "Py_IsInitialized"));
   if (this_thread_state == nullptr || is_initialized == nullptr) return false;
   for (const PythonLayout& known : kLayouts)
-    if (known.minor == (*version >> 16 & 0xff)) __atomic_store_n(&layout, &known, __ATOMIC_RELEASE);
+    if (known.minor == (*version >> 16U & 0xffU))
+      __atomic_store_n(&layout, &known, __ATOMIC_RELEASE);
   return layout != nullptr;
 }
 
-void append_utf8(char*& next, const char* end, u32 point) {
-  const auto put = [&](u32 byte) {
-    if (next < end) *next++ = static_cast<char>(byte);
-  };
-  if (point < 0x80) return put(point);
-  if (point < 0x800) {
-    put(0xc0 | point >> 6);
-  } else if (point < 0x10000) {
-    put(0xe0 | point >> 12);
-    put(0x80 | (point >> 6 & 0x3f));
-  } else {
-    put(0xf0 | point >> 18);
-    put(0x80 | (point >> 12 & 0x3f));
-    put(0x80 | (point >> 6 & 0x3f));
+size_t utf8_bytes(u32 point) {
+  if (point < 0x80) return 1;
+  if (point < 0x800) return 2;
+  return point < 0x10000 ? 3 : 4;
+}
+void append_utf8(char*& next, u32 point) {
+  const size_t bytes = utf8_bytes(point);
+  if (bytes == 1) {
+    *next++ = static_cast<char>(point);
+    return;
   }
-  put(0x80 | (point & 0x3f));
+  constexpr u32 first_bits[] = {0xc0, 0xe0, 0xf0};
+  for (size_t i = 0; i < bytes; ++i) {
+    const u32 bits = point >> 6U * static_cast<u32>(bytes - 1 - i);
+    *next++ = static_cast<char>(i == 0 ? first_bits[bytes - 2] | bits : 0x80U | (bits & 0x3fU));
+  }
 }
 
 /// The last characters of a str that fit.
-template <size_t kSize>
-void read_string(Address string, char (&target)[kSize]) {
+template <size_t Size>
+void read_string(Address string, char (&target)[Size]) {
   const u64 length = at<u64>(string, kLength);
   const u32 state = at<u32>(string, kStringState);
-  const bool is_ascii = (state & 0x40) != 0;
-  const u32 width = state >> 2 & 7;
+  const bool is_ascii = (state & 0x40U) != 0;
+  const u32 width = state >> 2U & 7U;
   const Address characters = string + (is_ascii ? layout->ascii_text : layout->other_text);
-  const u64 first = length > kSize - 1 ? length - (kSize - 1) : 0;
-  char* next = target;
-  for (u64 i = first; i < length; ++i) {
-    const u32 point = width == 1   ? at<u8>(characters, i)
-                      : width == 2 ? at<u16>(characters, 2 * i)
-                                   : at<u32>(characters, 4 * i);
-    append_utf8(next, target + kSize - 1, point);
+  const auto point_at = [&](u64 i) -> u32 {
+    if (width == 1) return at<u8>(characters, i);
+    return width == 2 ? at<u16>(characters, 2 * i) : at<u32>(characters, 4 * i);
+  };
+  u64 first = length;
+  for (size_t room = Size - 1; first > 0; --first) {
+    const size_t bytes = utf8_bytes(point_at(first - 1));
+    if (bytes > room) break;
+    room -= bytes;
   }
+  char* next = target;
+  for (u64 i = first; i < length; ++i) append_utf8(next, point_at(i));
   *next = '\0';
 }
 
@@ -119,19 +122,20 @@ struct Frame {
 };
 
 bool is_in_library(Address file) {
-  constexpr const char* kParts[] = {"-packages/", "/lib/python3", "<frozen"};
+  constexpr const char* parts[] = {"-packages/", "/lib/python3", "<frozen"};
   char text[512];
   read_string(file, text);
   bool is_library = false;
-  for (const char* part : kParts) is_library = is_library || strstr(text, part) != nullptr;
+  for (const char* part : parts) is_library = is_library || strstr(text, part) != nullptr;
   return is_library;
 }
 
 bool is_a_librarys(Address code, Thread& thread) {
   const Address file = object_at(code, kCodeFile);
   if (!thread.is_own) return is_in_library(file);
-  KnownCode& known = thread.codes[(reinterpret_cast<uintptr_t>(code) >> 5) %
-                                  (sizeof thread.codes / sizeof known)];
+  KnownCode& known =
+      thread
+          .codes[(reinterpret_cast<uintptr_t>(code) >> 5U) % (sizeof thread.codes / sizeof known)];
   if (known.code != code || known.file != file) known = {code, file, is_in_library(file)};
   return known.is_library;
 }
@@ -140,16 +144,16 @@ bool is_a_librarys(Address code, Thread& thread) {
 u32 read_varint(Address& next, Address end) {
   u32 value = 0;
   for (unsigned shift = 0; next < end && shift < 32; shift += 6) {
-    const u8 byte = *next++;
-    value |= u32{byte & 0x3fu} << shift;
-    if ((byte & 0x40) == 0) break;
+    const u32 byte = *next++;
+    value |= (byte & 0x3fU) << shift;
+    if ((byte & 0x40U) == 0) break;
   }
   return value;
 }
 int read_signed(Address& next, Address end) {
   const u32 value = read_varint(next, end);
-  const int size = static_cast<int>(value >> 1);
-  return (value & 1) != 0 ? -size : size;
+  const int size = static_cast<int>(value >> 1U);
+  return (value & 1U) != 0 ? -size : size;
 }
 
 unsigned line_of(const Frame& frame) {
@@ -159,9 +163,9 @@ unsigned line_of(const Frame& frame) {
   const long wanted = (frame.instruction - (frame.code + layout->code_bytes)) / 2;
   int line = at<int>(frame.code, layout->code_line);
   for (long unit = 0; next < end;) {
-    const u8 first = *next++;
-    const unsigned form = first >> 3 & 15;
-    unit += (first & 7) + 1;
+    const u32 first = *next++;
+    const u32 form = first >> 3U & 15U;
+    unit += static_cast<long>(first & 7U) + 1;
     if (form == 13 || form == 14) line += read_signed(next, end);
     if (form == 14)
       for (int i = 0; i < 3; ++i) read_varint(next, end);
@@ -173,14 +177,14 @@ unsigned line_of(const Frame& frame) {
 }
 
 bool find_frame(Thread& own, Frame& found) {
-  constexpr int kMostFrames = 64;
+  constexpr int most_frames = 64;
   const Address thread = this_thread_state();
   if (thread == nullptr) return false;
   Address frame = object_at(thread, layout->thread_frame);
   if (layout->frame_in_holder >= 0 && frame != nullptr)
     frame = object_at(frame, static_cast<size_t>(layout->frame_in_holder));
   found = {};
-  for (int i = 0; i < kMostFrames && frame != nullptr;
+  for (int i = 0; i < most_frames && frame != nullptr;
        ++i, frame = object_at(frame, layout->previous)) {
     if (at<u8>(frame, layout->owner) == layout->owner_of_shims) continue;
     const Frame one{object_at(frame, layout->code), object_at(frame, layout->instruction)};
@@ -199,9 +203,9 @@ u32 python_site(Thread& thread) {
   if (!find_python() || is_initialized() == 0) return 0;
   Frame frame;
   if (!find_frame(thread, frame)) return 0;
-  const u64 key = (reinterpret_cast<u64>(frame.instruction) * 0x9e3779b97f4a7c15u) ^
+  const u64 key = (reinterpret_cast<u64>(frame.instruction) * 0x9e3779b97f4a7c15U) ^
                   reinterpret_cast<u64>(object_at(frame.code, kCodeFile)) ^
-                  u64{at<u32>(frame.code, layout->code_line)} << 40;
+                  u64 { at<u32>(frame.code, layout->code_line) } << 40U;
   const SitePlace place = site_place(key);
   if (!place.is_new) return place.number;
   char text[160];

@@ -9,7 +9,7 @@ namespace isthmus::preload {
 struct What {
   Kind source = kNone;
   Kind target = kNone;
-  bool linear = false;  ///< one range of bytes between `from` and `to`
+  bool linear = false;                             ///< one range of bytes between `from` and `to`
   void (*after)(const What&, CUresult) = nullptr;  ///< told what the driver's call has returned
   u64 bytes = 0;
   u64 items = 1;
@@ -99,8 +99,8 @@ What shaped(const Shape* copy, CUstream stream = nullptr) {
 }
 
 /// By its first copy's ends.
-inline What batch(const CUdeviceptr* to, const CUdeviceptr* from, const size_t* bytes,
-                  size_t count, CUstream stream) {
+inline What batch(const CUdeviceptr* to, const CUdeviceptr* from, const size_t* bytes, size_t count,
+                  CUstream stream) {
   if (count == 0 || to == nullptr || from == nullptr || bytes == nullptr) return {};
   What what = ends(kind_of(from[0]), kind_of(to[0]), 0, stream);
   what.items = count;
@@ -131,6 +131,14 @@ inline What batch(size_t count, const CUDA_MEMCPY3D_BATCH_OP* copies, unsigned l
 inline What batch(size_t count, CUDA_MEMCPY3D_BATCH_OP* copies, size_t*, unsigned long long flags,
                   CUstream stream) {
   return batch(count, copies, flags, stream);
+}
+
+inline What attributed(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUmemcpyAttributes*,
+                       CUstream stream) {
+  return ends(kind_of(from), kind_of(to), bytes, stream);
+}
+inline What attributed(CUDA_MEMCPY3D_BATCH_OP* copy, unsigned long long flags, CUstream stream) {
+  return batch(1, copy, flags, stream);
 }
 
 inline What bytes_of(u64 bytes) {
@@ -172,7 +180,10 @@ template <typename... Arguments>
 What begins_capture(CUstream stream, Arguments...) {
   return then(capture_begun, stream);
 }
-inline What ends_capture(CUstream stream, CUgraph*) { return then(capture_ended, stream); }
+template <typename... Arguments>
+What ends_capture(CUstream stream, Arguments...) {
+  return then(capture_ended, stream);
+}
 inline What destroys_stream(CUstream stream) { return then(stream_destroyed, stream); }
 inline What resets(CUdevice) { return then(device_reset); }
 inline What frees(CUcontext) { return then(forget_kinds); }

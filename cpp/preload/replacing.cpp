@@ -15,8 +15,8 @@ namespace {
 
 using Copy = decltype(&isthmus_exec_copy);
 
-enum class Engine : u32 { unopened, opening, open, absent };
-Engine engine = Engine::unopened;
+enum Engine : u32 { kUnopened, kOpening, kOpen, kAbsent };
+u32 engine = kUnopened;
 Copy engine_copy = nullptr;
 
 /// Streams that are being captured. One that finds no place is never forgotten: nothing more is
@@ -61,20 +61,19 @@ Copy open_engine() {
 /// Opened at the first copy. Other threads' copies are the driver's until then: nobody waits for
 /// the linker.
 bool has_engine() {
-  Engine state = __atomic_load_n(&engine, __ATOMIC_ACQUIRE);
-  if (state == Engine::open) return true;
-  if (state != Engine::unopened ||
-      !__atomic_compare_exchange_n(&engine, &state, Engine::opening, false, __ATOMIC_ACQ_REL,
-                                   __ATOMIC_ACQUIRE))
+  u32 state = __atomic_load_n(&engine, __ATOMIC_ACQUIRE);
+  if (state == kOpen) return true;
+  if (state != kUnopened || !__atomic_compare_exchange_n(&engine, &state, kOpening, false,
+                                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
     return false;
   const Copy copy = open_engine();
   if (copy == nullptr) {
-    __atomic_store_n(&engine, Engine::absent, __ATOMIC_RELEASE);
+    __atomic_store_n(&engine, kAbsent, __ATOMIC_RELEASE);
     return false;
   }
   ignore_calls_from(reinterpret_cast<void*>(copy));
   engine_copy = copy;
-  __atomic_store_n(&engine, Engine::open, __ATOMIC_RELEASE);
+  __atomic_store_n(&engine, kOpen, __ATOMIC_RELEASE);
   return true;
 }
 
@@ -131,7 +130,8 @@ bool ends_pageable(const What& what) {
 bool copy_with_engine(const What& what, CUdevice device) {
   isthmus_error error;
   const int to_device = what.target == kDevice ? 1 : 0;
-  if (engine_copy(what.to, what.from, what.bytes, to_device, device, &error) == ISTHMUS_OK) return true;
+  if (engine_copy(what.to, what.from, what.bytes, to_device, device, &error) == ISTHMUS_OK)
+    return true;
   note_engine(error.message, true);
   return false;
 }

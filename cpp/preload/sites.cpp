@@ -35,9 +35,9 @@ bool is_cudas(const Dl_info& info) {
   dladdr(reinterpret_cast<void*>(&site_here), &own);
   if (info.dli_fbase == own.dli_fbase) return true;
   const char* const name = name_of(info.dli_fname);
-  constexpr const char* kLibraries[] = {"libcuda.so", "libcudart.so", "libcudart-",
-                                        "libisthmus_emulator"};
-  for (const char* library : kLibraries)
+  constexpr const char* libraries[] = {"libcuda.so", "libcudart.so", "libcudart-",
+                                       "libisthmus_emulator"};
+  for (const char* library : libraries)
     if (strncmp(name, library, strlen(library)) == 0) return true;
   return false;
 }
@@ -47,8 +47,8 @@ struct Walk {
   uintptr_t found;
   int steps;
 };
-constexpr int kGoOn = 0;    // _URC_NO_REASON
-constexpr int kStop = 4;    // _URC_NORMAL_STOP
+constexpr int kGoOn = 0;  // _URC_NO_REASON
+constexpr int kStop = 4;  // _URC_NORMAL_STOP
 constexpr int kMostSteps = 32;
 
 int look(UnwindContext* context, void* data) {

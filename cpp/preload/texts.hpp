@@ -7,20 +7,20 @@
 namespace isthmus::preload {
 
 /// Appends, and ends with a null.
-template <size_t kSize>
-void append_text(char (&target)[kSize], const char* text) {
-  const size_t used = strnlen(target, kSize - 1);
-  const size_t more = strnlen(text, kSize - 1 - used);
+template <size_t Size>
+void append_text(char (&target)[Size], const char* text) {
+  const size_t used = strnlen(target, Size - 1);
+  const size_t more = strnlen(text, Size - 1 - used);
   memcpy(target + used, text, more);
   target[used + more] = '\0';
 }
-template <size_t kSize>
-void copy_text(char (&target)[kSize], const char* text) {
+template <size_t Size>
+void copy_text(char (&target)[Size], const char* text) {
   target[0] = '\0';
   append_text(target, text);
 }
-template <size_t kSize>
-void append_number(char (&target)[kSize], unsigned long number, unsigned base = 10) {
+template <size_t Size>
+void append_number(char (&target)[Size], unsigned long number, unsigned base = 10) {
   char digits[24];
   char* next = digits + sizeof digits - 1;
   *next = '\0';

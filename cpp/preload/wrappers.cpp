@@ -27,18 +27,18 @@ Function real_of(Entry& entry) {
   return reinterpret_cast<Function>(real);
 }
 
-template <int kId, EntryClass kClass, auto kRead, typename Function>
+template <int Id, EntryClass Class, auto Read, typename Function>
 struct Wrapper;
 
-template <int kId, EntryClass kClass, auto kRead, typename... Arguments>
-struct Wrapper<kId, kClass, kRead, CUresult(CUDAAPI*)(Arguments...)> {
+template <int Id, EntryClass Class, auto Read, typename... Arguments>
+struct Wrapper<Id, Class, Read, CUresult(CUDAAPI*)(Arguments...)> {
   static CUresult CUDAAPI call(Arguments... arguments) {
-    Entry& entry = entries[kId];
+    Entry& entry = entries[Id];
     const auto real = real_of<CUresult (*)(Arguments...)>(entry);
     if (real == nullptr) return CUDA_ERROR_NOT_FOUND;
     const Nesting nesting;
     if (nesting.is_inside()) return real(arguments...);
-    What what = kRead(arguments...);
+    What what = Read(arguments...);
     const Begun begun = begin_call(entry, what);
     const CUresult result = begun.is_replaced ? CUDA_SUCCESS : real(arguments...);
     end_call(entry, what, begun, result);
@@ -47,13 +47,13 @@ struct Wrapper<kId, kClass, kRead, CUresult(CUDAAPI*)(Arguments...)> {
 };
 
 /// Counted alone: no clock, no pointer, and no register that an argument is in is touched.
-template <int kId, auto kRead, typename... Arguments>
-struct Wrapper<kId, kLaunch, kRead, CUresult(CUDAAPI*)(Arguments...)> {
+template <int Id, auto Read, typename... Arguments>
+struct Wrapper<Id, kLaunch, Read, CUresult(CUDAAPI*)(Arguments...)> {
   using Real = CUresult (*)(Arguments...);
 
   static CUresult CUDAAPI call(Arguments... arguments) {
     Thread* const thread = own_thread;
-    const auto real = reinterpret_cast<Real>(__atomic_load_n(&entries[kId].real, __ATOMIC_RELAXED));
+    const auto real = reinterpret_cast<Real>(__atomic_load_n(&entries[Id].real, __ATOMIC_RELAXED));
     if (thread == nullptr || real == nullptr) [[unlikely]]
       return first_call(arguments...);
     ++thread->row->launches;
@@ -61,7 +61,7 @@ struct Wrapper<kId, kLaunch, kRead, CUresult(CUDAAPI*)(Arguments...)> {
   }
 
   [[gnu::noinline]] static CUresult first_call(Arguments... arguments) {
-    const auto real = real_of<Real>(entries[kId]);
+    const auto real = real_of<Real>(entries[Id]);
     if (real == nullptr) return CUDA_ERROR_NOT_FOUND;
     count_launch();
     return real(arguments...);
@@ -79,13 +79,13 @@ void give(const char* symbol, void** function, int version, CUresult result) {
   }
   *function = given;
 }
-template <int kId, auto kRead, typename... More>
-struct Wrapper<kId, kResolve, kRead,
+template <int Id, auto Read, typename... More>
+struct Wrapper<Id, kResolve, Read,
                CUresult(CUDAAPI*)(const char*, void**, int, cuuint64_t, More...)> {
   static CUresult CUDAAPI call(const char* symbol, void** function, int version, cuuint64_t flags,
                                More... more) {
     using Real = CUresult (*)(const char*, void**, int, cuuint64_t, More...);
-    const auto real = real_of<Real>(entries[kId]);
+    const auto real = real_of<Real>(entries[Id]);
     if (real == nullptr) return CUDA_ERROR_NOT_FOUND;
     const CUresult result = real(symbol, function, version, flags, more...);
     give(symbol, function, version, result);
@@ -105,6 +105,7 @@ ISTHMUS_READER(peer)
 ISTHMUS_READER(array)
 ISTHMUS_READER(shaped)
 ISTHMUS_READER(batch)
+ISTHMUS_READER(attributed)
 ISTHMUS_READER(memory)
 ISTHMUS_READER(pinned)
 ISTHMUS_READER(wait)
@@ -120,35 +121,34 @@ ISTHMUS_READER(destroys_stream)
 // wrapper, and has a second address: see Entry. They are no functions of C++, so that the declarations
 // and macros of cuda.h don't meet them.
 extern "C" {
-#define ISTHMUS_ENTRY(symbol, type, entry_class, read)                                     \
-  extern __attribute__((visibility("hidden"))) const char isthmus_export_##symbol[];       \
-  extern __attribute__((visibility("hidden"))) const char isthmus_apart_##symbol[];        \
-  extern __attribute__((visibility("hidden"))) PFN_##type const isthmus_wrapper_##symbol; \
-  PFN_##type const isthmus_wrapper_##symbol =  \
-      Wrapper<k_##symbol, entry_class, read_##read, PFN_##type>::call;                     \
-  __attribute__((visibility("hidden"))) PFN_##type isthmus_linked_##symbol =               \
-      Wrapper<k_##symbol, entry_class, read_##read, PFN_##type>::call;                     \
-  __asm__(".text\n.globl " #symbol "\n.type " #symbol                                      \
-          ",@function\n.globl isthmus_export_" #symbol "\n.hidden isthmus_export_" #symbol \
-          "\n.p2align 4\n" #symbol ":\nisthmus_export_" #symbol                            \
-          ":\n  endbr64\n  jmp *isthmus_linked_" #symbol "(%rip)\n.size " #symbol ",.-"    \
-          #symbol "\n.globl isthmus_apart_" #symbol "\n.hidden isthmus_apart_" #symbol      \
-          "\n.p2align 4\nisthmus_apart_" #symbol                                          \
+#define ISTHMUS_ENTRY(symbol, type, entry_class, read)                                             \
+  extern __attribute__((visibility("hidden"))) const char isthmus_export_##symbol[];               \
+  extern __attribute__((visibility("hidden"))) const char isthmus_apart_##symbol[];                \
+  extern __attribute__((visibility("hidden"))) PFN_##type const isthmus_wrapper_##symbol;          \
+  PFN_##type const isthmus_wrapper_##symbol =                                                      \
+      Wrapper<k_##symbol, entry_class, read_##read, PFN_##type>::call;                             \
+  __attribute__((visibility("hidden"))) PFN_##type isthmus_linked_##symbol =                       \
+      Wrapper<k_##symbol, entry_class, read_##read, PFN_##type>::call;                             \
+  __asm__(".text\n.globl " #symbol "\n.type " #symbol ",@function\n.globl isthmus_export_" #symbol \
+          "\n.hidden isthmus_export_" #symbol "\n.p2align 4\n" #symbol                             \
+          ":\nisthmus_export_" #symbol ":\n  endbr64\n  jmp *isthmus_linked_" #symbol              \
+          "(%rip)\n.size " #symbol ",.-" #symbol "\n.globl isthmus_apart_" #symbol                 \
+          "\n.hidden isthmus_apart_" #symbol "\n.p2align 4\nisthmus_apart_" #symbol                \
           ":\n  endbr64\n  jmp *isthmus_wrapper_" #symbol "(%rip)\n");
 #include "preload/entries.inc"
 #undef ISTHMUS_ENTRY
 }
 
 Entry entries[kNumEntries] = {
-#define ISTHMUS_ENTRY(symbol, type, entry_class, read)                                         \
-  {#symbol,                                                                                    \
-   const_cast<char*>(isthmus_export_##symbol),                                                 \
-   const_cast<char*>(isthmus_export_##symbol),                                                 \
-   const_cast<char*>(isthmus_apart_##symbol),                                                  \
-   reinterpret_cast<void**>(&isthmus_linked_##symbol),                                         \
-   nullptr,                                                                                    \
-   entry_class,                                                                                \
-   contains(#symbol, "Async"),                                                                 \
+#define ISTHMUS_ENTRY(symbol, type, entry_class, read) \
+  {#symbol,                                            \
+   const_cast<char*>(isthmus_export_##symbol),         \
+   const_cast<char*>(isthmus_export_##symbol),         \
+   const_cast<char*>(isthmus_apart_##symbol),          \
+   reinterpret_cast<void**>(&isthmus_linked_##symbol), \
+   nullptr,                                            \
+   entry_class,                                        \
+   contains(#symbol, "Async"),                         \
    contains(#symbol, "_pt")},
 #include "preload/entries.inc"
 #undef ISTHMUS_ENTRY

@@ -76,14 +76,14 @@ using isthmus::capi::engine;
 using isthmus::capi::guarded;
 using isthmus::transfer::Engine;
 
-isthmus_status isthmus_exec_copy(void* target, const void* source, size_t size_bytes,
-                                 int to_device, int device, isthmus_error* error) {
+isthmus_status isthmus_exec_copy(void* target, const void* source, size_t size_bytes, int to_device,
+                                 int device, isthmus_error* error) {
   return guarded(error, [&] {
     Transfers& transfers = engine().the_transfers();
     isthmus::CopyOptions options;
     // Any other stream may be held up by what it has, or be waited for by others.
-    options.stream = reinterpret_cast<std::uintptr_t>(
-        Engine::of(transfers).paths(device).background_stream());
+    options.stream =
+        reinterpret_cast<std::uintptr_t>(Engine::of(transfers).paths(device).background_stream());
     (to_device != 0 ? options.target_kind : options.source_kind) = isthmus::MemoryKind::device;
     options.ordered = false;
     options.path = name_of(isthmus::CopyPath::staged);

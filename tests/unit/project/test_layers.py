@@ -161,6 +161,11 @@ def test_the_environment_is_read_in_one_place() -> None:
         if re.search(r"\bgetenv\b|\bsecure_getenv\b|\benviron\b", path.read_text("utf-8"))
     ]
     assert readers == ["driver/environment.cpp"]
+    # The dynamic linker preloads nothing into a program with more rights than its user.
+    preloaded = sources(ROOT / "cpp" / "preload", "*.cpp")
+    assert {path.name for path in preloaded if "getenv" in path.read_text("utf-8")} == {
+        "counters_file.cpp", "replacing.cpp", "settings.cpp"
+    }
 
 
 def test_only_windows_open_the_device_files_of_gpus() -> None:

@@ -39,8 +39,8 @@ CUresult CUDAAPI cuMemcpyHtoD_v2_ptds(CUdeviceptr target, const void* source,
 CUresult CUDAAPI cuMemcpyDtoH_v2_ptds(void* target, CUdeviceptr source, std::size_t size_bytes);
 CUresult CUDAAPI cuMemcpyHtoDAsync_v2_ptsz(CUdeviceptr target, const void* source,
                                            std::size_t size_bytes, CUstream stream);
-CUresult CUDAAPI cuMemcpyDtoHAsync_v2_ptsz(void* target, CUdeviceptr source,
-                                           std::size_t size_bytes, CUstream stream);
+CUresult CUDAAPI cuMemcpyDtoHAsync_v2_ptsz(void* target, CUdeviceptr source, std::size_t size_bytes,
+                                           CUstream stream);
 CUresult CUDAAPI cuStreamSynchronize_ptsz(CUstream stream);
 CUresult CUDAAPI cuEventElapsedTime(float* milliseconds, CUevent first, CUevent last);
 CUresult CUDAAPI cuGetProcAddress(const char* symbol, void** function, int version,

@@ -259,8 +259,7 @@ CUresult CUDAAPI cuMemcpyAsync_ptsz(CUdeviceptr target, CUdeviceptr source, std:
 
 CUresult CUDAAPI cuMemcpyHtoD_v2_ptds(CUdeviceptr target, const void* source,
                                       std::size_t size_bytes) {
-  return copy_blocking("cuMemcpyHtoD", to_device(target, source, size_bytes),
-                       CU_STREAM_PER_THREAD);
+  return copy_blocking("cuMemcpyHtoD", to_device(target, source, size_bytes), CU_STREAM_PER_THREAD);
 }
 
 CUresult CUDAAPI cuMemcpyDtoH_v2_ptds(void* target, CUdeviceptr source, std::size_t size_bytes) {
@@ -272,8 +271,8 @@ CUresult CUDAAPI cuMemcpyHtoDAsync_v2_ptsz(CUdeviceptr target, const void* sourc
   return cuMemcpyHtoDAsync(target, source, size_bytes, per_thread(stream));
 }
 
-CUresult CUDAAPI cuMemcpyDtoHAsync_v2_ptsz(void* target, CUdeviceptr source,
-                                           std::size_t size_bytes, CUstream stream) {
+CUresult CUDAAPI cuMemcpyDtoHAsync_v2_ptsz(void* target, CUdeviceptr source, std::size_t size_bytes,
+                                           CUstream stream) {
   return cuMemcpyDtoHAsync(target, source, size_bytes, per_thread(stream));
 }
 

@@ -199,8 +199,8 @@ CUresult CUDAAPI cuStreamGetFlags(CUstream handle, unsigned int* flags) {
     Context& context = current_context();
     require(flags != nullptr);
     Lock lock = lock_machine();
-    *flags = find_stream(lock, context, handle)->blocking ? CU_STREAM_DEFAULT
-                                                          : CU_STREAM_NON_BLOCKING;
+    *flags =
+        find_stream(lock, context, handle)->blocking ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING;
     return CUDA_SUCCESS;
   });
 }
