@@ -113,7 +113,6 @@ DriverFunctions functions_of(void* library, Dlsym find) {
   get(found.primary_state, "cuDevicePrimaryCtxGetState");
   get(found.retain_primary, "cuDevicePrimaryCtxRetain");
   get(found.release_primary, "cuDevicePrimaryCtxRelease_v2");
-  found.is_emulated = find(library, "isthmus_emulator_profile") != nullptr;
   return found;
 }
 
@@ -214,6 +213,7 @@ bool bind_driver() {
     next[i] = find(RTLD_NEXT, entries[i].name);
   }
   const DriverFunctions functions = functions_of(library, find);
+  const bool is_emulated = find(library, "isthmus_emulator_profile") != nullptr;
   Search search{reinterpret_cast<uintptr_t>(find(library, "cuInit")), {}};
   dl_iterate_phdr(find_range, &search);
 
@@ -228,7 +228,7 @@ bool bind_driver() {
     num_ignored = 1;
     read_settings();
     begin_counting();
-    if (header != nullptr) header->emulated = functions.is_emulated ? 1 : 0;
+    if (header != nullptr) header->emulated = is_emulated ? 1 : 0;
     __atomic_store_n(&is_bound, true, __ATOMIC_RELEASE);
   }
   errno = error;

@@ -23,7 +23,6 @@ struct DriverFunctions {
   PFN_cuDevicePrimaryCtxGetState_v7000 primary_state;
   PFN_cuDevicePrimaryCtxRetain_v7000 retain_primary;
   PFN_cuDevicePrimaryCtxRelease_v11000 release_primary;
-  bool is_emulated;
 };
 extern DriverFunctions driver;
 

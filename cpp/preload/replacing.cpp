@@ -31,6 +31,7 @@ bool exchange(CUstream& place, CUstream expected, CUstream next) {
 }
 
 /// An old driver lacks functions.
+static_assert(sizeof driver % sizeof(void*) == 0 && alignof(DriverFunctions) == alignof(void*));
 bool knows_all() {
   const auto& all = reinterpret_cast<void* const(&)[sizeof driver / sizeof(void*)]>(driver);
   for (void* const one : all)
