@@ -215,11 +215,15 @@ def _process_words(line: ProcessLine) -> tuple[str, ...]:
     return f"{line.pid}", line.rank, f"{line.command}{ended}"
 
 
-def _finding_lines(one: Finding, width: int) -> list[str]:
-    now = readable(one.seconds, "s")
+def cause_text(one: Finding) -> str:
+    """Write what a cause took, and would take."""
     then = readable(one.predicted_seconds, "s") if one.predicted_seconds else "none"
+    return f"{one.cause}: {readable(one.seconds, 's')}, predicted {then}"
+
+
+def _finding_lines(one: Finding, width: int) -> list[str]:
     size = f", {approximate_size(one.bytes)}" if one.bytes else ""
-    title = f"- {one.cause}: {now}, predicted {then} ({counted(one.calls, 'call')}{size})"
+    title = f"- {cause_text(one)} ({counted(one.calls, 'call')}{size})"
     change = wrapped(f"    change: {one.change}", width, indent="      ")
     more = len(one.places) - _MOST_PLACES
     return [

@@ -8,6 +8,7 @@ from isthmus.show.answers.watch import (
     EMULATED,
     UNKNOWN,
     blocking_sentences,
+    cause_text,
     head_lines,
     verdict_sentence,
     watch_tables,
@@ -76,8 +77,7 @@ def _verdict(one: WatchReport, whole: WatchReport) -> Verdict:
     causes = [
         Finding(
             mark=Mark.NOTE,
-            text=f"{found.cause}: {readable(found.seconds, 's')}, predicted "
-            f"{readable(found.predicted_seconds, 's')}: {found.change}",
+            text=f"{cause_text(found)}: {found.change}",
             advice=tuple(map(_place, found.places[:_MOST_PLACES])),
         )
         for found in worth_telling(one)
