@@ -2,10 +2,12 @@
 
 import os
 import signal
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 _FORWARDED = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+# Python ignores these, and a program that it starts would, too.
+_OF_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 # siginfo's code of a signal that the kernel sends: a terminal's, which the program has got itself
 # (asm-generic/siginfo.h).
 _SI_KERNEL = 0x80
@@ -20,30 +22,22 @@ def run_program(
     Run a program until it ends, and give its exit code: 128 and its number after a signal. Signals
     for this process are the program's. Raises OSError if it can't be executed.
     """
-    waited = {*_FORWARDED, signal.SIGCHLD}
     ignored = {one for one in _FORWARDED if signal.getsignal(one) is signal.SIG_IGN}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, waited - ignored)
+    waited = {*_FORWARDED, signal.SIGCHLD} - ignored
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
     try:
-        child = subprocess.Popen(  # noqa: S603 - the user named it
-            list(command),
-            env=dict(environment),
-            close_fds=False,
-            # As this process was started: neither blocked nor caught.
-            preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, before),  # noqa: PLW1509
+        # No code of this process runs in the child: the driver may have started threads here.
+        pid = os.posix_spawnp(
+            command[0], list(command), environment, setsigmask=before, setsigdef=_OF_PYTHON
         )
-        while child.poll() is None:
-            info = signal.sigtimedwait(waited - ignored, _LOOK_S)
+        while not (done := os.waitpid(pid, os.WNOHANG))[0]:
+            info = signal.sigtimedwait(waited, _LOOK_S)
             if info is None:
                 each_look()
             elif info.si_signo != signal.SIGCHLD and info.si_code != _SI_KERNEL:
-                _send(child.pid, info.si_signo)
+                with suppress(ProcessLookupError):
+                    os.kill(pid, info.si_signo)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    return child.returncode if child.returncode >= 0 else 128 - child.returncode
-
-
-def _send(pid: int, number: int) -> None:
-    try:
-        os.kill(pid, number)
-    except ProcessLookupError:
-        return
+    code = os.waitstatus_to_exitcode(done[1])
+    return code if code >= 0 else 128 - code
