@@ -210,7 +210,7 @@ class _File:
             if self._size < self._layout.events:
                 self._refuse("", f"{self._size} bytes are too few for counters")
             self._data = _exactly(file.fileno(), 0, self._layout.events)
-        self._header = next(self._layout.header.all_in(self._data))
+        self._header = self._layout.header.at(self._data, 0)
         self._check_header()
         self._entries = [
             (_text(one["name"]), self._one_of(f"entry {number}", self._layout.classes, one["kind"]))
@@ -221,10 +221,10 @@ class _File:
             for one in self._used("threads")
         ]
         # A row's number is a site's place plus 1.
-        self._sites = [Site()] + [
-            Site(_text(one["place"]), bool(one["is_python"])) if one["ready"] else Site()
-            for one in self._table("sites")
-        ]
+        self._sites = [Site()] * (self._layout.tables["sites"][1] + 1)
+        for number, one in self._table("sites"):
+            if one["ready"]:
+                self._sites[number + 1] = Site(_text(one["place"]), bool(one["is_python"]))
 
     def process(self) -> Process:
         head = self._header
@@ -242,7 +242,7 @@ class _File:
             unwatched=tuple(filter(None, map(_text, parts))),
             calls=tuple(
                 self._calls(number, one)
-                for number, one in enumerate(self._table("rows"))
+                for number, one in self._table("rows")
                 if one["state"] == _IN_USE
             ),
             threads=tuple(self._threads),
@@ -252,7 +252,7 @@ class _File:
                     self._site(f"repeat {number}", one["site"]),
                     *(one[name] for name in ("calls", "bytes", "ns", "first_ns")),
                 )
-                for number, one in enumerate(self._table("repeats"))
+                for number, one in self._table("repeats")
                 if one["key"]
             ),
         )
@@ -262,7 +262,7 @@ class _File:
         number = min(head["events_used"], head["events_capacity"])
         with open_regular(self._path) as file:
             data = _exactly(file.fileno(), self._layout.events, number * record.size)
-        for index, one in enumerate(record.all_in(data)):
+        for index, one in record.used_in(data):
             if not one["ready"]:
                 continue
             ends = self._ends(f"event {index}", one)
@@ -280,13 +280,15 @@ class _File:
         if head["events_capacity"] > room:
             self._refuse("header", f"{head['events_capacity']} events, and room for {room}")
 
-    def _table(self, name: str) -> Iterator[Values]:
+    def _table(self, name: str) -> Iterator[tuple[int, Values]]:
         record, capacity, offset = self._layout.tables[name]
-        return record.all_in(self._data[offset : offset + capacity * record.size])
+        return record.used_in(self._data[offset : offset + capacity * record.size])
 
     def _used(self, name: str) -> list[Values]:
         """Read the used part of a table; more may have been asked for than there is room."""
-        return list(self._table(name))[: self._header[f"{name}_used"]]
+        record, capacity, offset = self._layout.tables[name]
+        number = min(capacity, self._header[f"{name}_used"])
+        return [record.at(self._data, offset + place * record.size) for place in range(number)]
 
     def _calls(self, row: int, one: Values) -> Calls:
         place = f"row {row}"

@@ -22,11 +22,17 @@ class Record:
         self._names = [name for name, *_ in members]
         self.size = size
 
-    def all_in(self, data: bytes) -> Iterator[Values]:
-        """Read records that follow each other; what is left at the end is no whole one."""
-        whole = len(data) // self.size * self.size
-        for values in self._unpacker.iter_unpack(data[:whole]):
-            yield dict(zip(self._names, values, strict=True))
+    def at(self, data: bytes, offset: int) -> Values:
+        """Read the record at a place."""
+        return dict(zip(self._names, self._unpacker.unpack_from(data, offset), strict=True))
+
+    def used_in(self, data: bytes) -> Iterator[tuple[int, Values]]:
+        """Read records that follow each other, with their numbers; empty ones are left out."""
+        free = bytes(self.size)
+        for number in range(len(data) // self.size):
+            begin = number * self.size
+            if data[begin : begin + self.size] != free:
+                yield number, self.at(data, begin)
 
 
 class Layout:
