@@ -96,6 +96,8 @@ Begun begin_call(const Entry& entry, What& what) {
   if (header == nullptr) return begun;
   begun.begin_ns = now_ns();
   if (entry.entry_class == kCopy) begin_copy(entry, what, begun);
+  if (entry.entry_class == kPin) begun.is_replaced = pin(what);
+  if (&entry == &entries[k_cuMemFreeHost]) begun.is_replaced = unpin(what);
   return begun;
 }
 

@@ -10,7 +10,7 @@ struct Begun {
   u64 begin_ns = 0;
   u64 wait_ns = 0;
   bool is_captured = false;
-  bool is_replaced = false;    ///< the engine has made the copy: the driver isn't to be called
+  bool is_replaced = false;    ///< the engine has done it: the driver isn't to be called
   bool would_replace = false;  ///< an audit's
 };
 

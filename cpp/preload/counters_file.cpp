@@ -153,6 +153,7 @@ void begin_counting_in_child() {
   header = nullptr, own_thread = nullptr;
   if (map_file(begin_ns, parents)) fill_header(begin_ns);
   stop_replacing("a forked child: its copies are the driver's");
+  settings.pins = false;
 }
 
 Thread* this_thread() {

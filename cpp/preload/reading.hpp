@@ -161,10 +161,19 @@ inline What memory(CUdeviceptr, size_t bytes, size_t, CUmemGenericAllocationHand
 inline What memory(CUdeviceptr) { return bytes_of(0); }
 inline What memory(CUdeviceptr, CUstream) { return bytes_of(0); }
 inline What memory(CUdeviceptr, size_t bytes) { return bytes_of(bytes); }
-inline What pinned(void**, size_t bytes) { return bytes_of(bytes); }
-inline What pinned(void**, size_t bytes, unsigned) { return bytes_of(bytes); }
+/// Memory that a pool may give has a place in `to`; memory to give back is there.
+inline What pinned(void** memory, size_t bytes, unsigned flags = 0) {
+  What what = bytes_of(bytes);
+  constexpr unsigned of_all_pinned = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
+  if ((flags & ~of_all_pinned) == 0) what.to = static_cast<void*>(memory);
+  return what;
+}
 inline What pinned(void*, size_t bytes, unsigned) { return bytes_of(bytes); }
-inline What pinned(void*) { return bytes_of(0); }
+inline What pinned(void* memory) {
+  What what = bytes_of(0);
+  what.to = memory;
+  return what;
+}
 
 inline What wait(CUstream stream) { return ends(kNone, kNone, 0, stream); }
 inline What wait(CUevent) { return {}; }

@@ -1,23 +1,14 @@
 #include "preload/replacing.hpp"
 
-#include <dlfcn.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "capi/exec_engine.h"
 #include "preload/binding.hpp"
+#include "preload/engine.hpp"
 #include "preload/settings.hpp"
 #include "preload/sites.hpp"
 
 namespace isthmus::preload {
 namespace {
-
-using Copy = decltype(&isthmus_exec_copy);
-
-enum Engine : u32 { kUnopened, kOpening, kOpen, kAbsent };
-u32 engine = kUnopened;
-Copy engine_copy = nullptr;
 
 /// Streams that are being captured. One that finds no place is never forgotten: nothing more is
 /// replaced.
@@ -39,45 +30,6 @@ bool knows_all() {
   return true;
 }
 
-/// MPS shares a GPU between processes: its server, not this process, owns the context.
-bool is_below_mps() {
-  const char* const pipe = getenv("CUDA_MPS_PIPE_DIRECTORY");
-  return access(pipe != nullptr ? pipe : "/tmp/nvidia-mps", F_OK) == 0;
-}
-
-/// Null, and a note of the reason, if it can't be used.
-Copy open_engine() {
-  if (is_below_mps()) {
-    note_engine("the GPU is shared through MPS: all copies are the driver's", false);
-    return nullptr;
-  }
-  void* const library = dlopen(settings.engine, RTLD_NOW | RTLD_LOCAL);
-  void* const copy = library == nullptr ? nullptr : real_dlsym()(library, "isthmus_exec_copy");
-  if (copy != nullptr) return reinterpret_cast<Copy>(copy);
-  const char* const why = dlerror();
-  note_engine(why == nullptr ? "the engine has no isthmus_exec_copy" : why, true);
-  return nullptr;
-}
-
-/// Opened at the first copy. Other threads' copies are the driver's until then: nobody waits for
-/// the linker.
-bool has_engine() {
-  u32 state = __atomic_load_n(&engine, __ATOMIC_ACQUIRE);
-  if (state == kOpen) return true;
-  if (state != kUnopened || !__atomic_compare_exchange_n(&engine, &state, kOpening, false,
-                                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-    return false;
-  const Copy copy = open_engine();
-  if (copy == nullptr) {
-    __atomic_store_n(&engine, kAbsent, __ATOMIC_RELEASE);
-    return false;
-  }
-  ignore_calls_from(reinterpret_cast<void*>(copy));
-  engine_copy = copy;
-  __atomic_store_n(&engine, kOpen, __ATOMIC_RELEASE);
-  return true;
-}
-
 /// Asks of the current context, which is no primary one if there is a doubt.
 KnownContext compared(u64 id) {
   KnownContext found{id, false, -1};
@@ -96,23 +48,23 @@ KnownContext compared(u64 id) {
   return found;
 }
 
-/// A copy in another context would use the engine's, in which its work isn't ordered.
-bool is_in_primary_context(const What& what, CUdevice& device) {
-  u64 id = 0;
-  unsigned long long asked = 0;
-  if (driver.context_id(nullptr, &asked) != CUDA_SUCCESS) return false;
-  id = asked;
+/// Whose primary context is current; -1 in another one, in which the engine's work isn't ordered.
+CUdevice primary_device() {
+  unsigned long long id = 0;
   Thread* const thread = this_thread();
-  if (thread == nullptr) return false;
+  if (thread == nullptr || driver.context_id(nullptr, &id) != CUDA_SUCCESS) return -1;
   KnownContext known = thread->is_own ? thread->context : KnownContext{};
   if (known.id != id) known = compared(id);
   if (thread->is_own) thread->context = known;
+  return known.is_primary ? known.device : -1;
+}
+
+bool is_on_device(const What& what, CUdevice device) {
   const void* const pointer = what.source == kDevice ? what.from : what.to;
-  device = -1;
-  return known.is_primary &&
-         driver.pointer_attribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+  CUdevice found = -1;
+  return driver.pointer_attribute(&found, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
                                   reinterpret_cast<CUdeviceptr>(pointer)) == CUDA_SUCCESS &&
-         device == known.device;
+         found == device;
 }
 
 bool is_wanted(const Entry& entry) {
@@ -131,7 +83,9 @@ bool ends_pageable(const What& what) {
 bool copy_with_engine(const What& what, CUdevice device) {
   isthmus_error error;
   const int to_device = what.target == kDevice ? 1 : 0;
-  if (engine_copy(what.to, what.from, what.bytes, to_device, device, &error) == ISTHMUS_OK)
+  const Engine* const engine = opened_engine();
+  if (engine == nullptr) return false;
+  if (engine->copy(what.to, what.from, what.bytes, to_device, device, &error) == ISTHMUS_OK)
     return true;
   note_engine(error.message, true);
   return false;
@@ -147,11 +101,34 @@ bool is_replaceable(const Entry& entry, const What& what) {
 }
 
 Replaced replace(const Entry& entry, const What& what) {
-  CUdevice device = -1;
-  if (!is_in_primary_context(what, device) || !ends_pageable(what) || !is_wanted(entry))
+  const CUdevice device = primary_device();
+  if (device < 0 || !is_on_device(what, device) || !ends_pageable(what) || !is_wanted(entry))
     return Replaced::no;
   if (settings.exec == Exec::audit) return Replaced::would_be;
-  return has_engine() && copy_with_engine(what, device) ? Replaced::done : Replaced::no;
+  return copy_with_engine(what, device) ? Replaced::done : Replaced::no;
+}
+
+bool pin(const What& what) {
+  if (!settings.pins || settings.exec != Exec::on || what.to == nullptr || what.bytes == 0 ||
+      num_captures() > 0 || !knows_all())
+    return false;
+  const CUdevice device = primary_device();
+  const Engine* const engine = device < 0 ? nullptr : opened_engine();
+  if (engine == nullptr) return false;
+  isthmus_error error;
+  void* const memory = engine->pin(what.bytes, device, &error);
+  if (memory == nullptr) {
+    note_engine(error.message, true);
+    return false;
+  }
+  *static_cast<void**>(what.to) = memory;
+  return true;
+}
+
+bool unpin(const What& what) {
+  if (!settings.pins || what.to == nullptr) return false;
+  const Engine* const engine = engine_if_open();
+  return engine != nullptr && engine->unpin(what.to, num_captures() > 0 ? 1 : 0) != 0;
 }
 
 int num_captures() { return __atomic_load_n(&captures, __ATOMIC_ACQUIRE); }

@@ -14,6 +14,11 @@ enum class Replaced { no, would_be, done };
 /// is done, the copy is the driver's to make, and nothing but bytes of the target has changed.
 Replaced replace(const Entry& entry, const What& what);
 
+/// Gives pinned memory from the engine's pool, if that is wanted and possible, to where `what.to` says.
+bool pin(const What& what);
+/// Takes memory of the pool back. False: it is the driver's.
+bool unpin(const What& what);
+
 /// Captures of any stream in this process that have begun and not ended.
 int num_captures();
 

@@ -39,6 +39,9 @@ transfer::RingSettings ring_settings() {
   return settings;
 }
 
+/// As cuMemHostAlloc aligns.
+constexpr std::size_t kPageBytes = 4096;
+
 /// Never destroyed, because CUDA shuts down before static objects are destroyed.
 struct ExecEngine {
   std::mutex mutex;
@@ -56,6 +59,11 @@ struct ExecEngine {
       transfers.emplace(transfer::transfers_with_ring(Windows(the_driver()), ring_settings()));
     return *transfers;
   }
+  /// Null if nothing has been pinned.
+  PinnedPool* pool_with(const void* memory) {
+    const std::lock_guard lock(mutex);
+    return pool && pool->contains(memory, 1) ? &*pool : nullptr;
+  }
   PinnedPool& the_pool(int device) {
     const std::lock_guard lock(mutex);
     if (!pool) pool.emplace(the_driver(), device);
@@ -71,9 +79,11 @@ ExecEngine& engine() {
 }  // namespace
 }  // namespace isthmus::capi
 
+using isthmus::PinnedPool;
 using isthmus::Transfers;
 using isthmus::capi::engine;
 using isthmus::capi::guarded;
+using isthmus::capi::kPageBytes;
 using isthmus::transfer::Engine;
 
 isthmus_status isthmus_exec_copy(void* target, const void* source, size_t size_bytes, int to_device,
@@ -93,13 +103,18 @@ isthmus_status isthmus_exec_copy(void* target, const void* source, size_t size_b
 
 void* isthmus_exec_pin(size_t size_bytes, int device, isthmus_error* error) {
   void* memory = nullptr;
-  guarded(error, [&] { memory = engine().the_pool(device).allocate(size_bytes); });
+  guarded(error, [&] {
+    memory = engine().the_pool(device).allocate(size_bytes, PinnedPool::kNoStream, kPageBytes);
+  });
   return memory;
 }
 
-int isthmus_exec_unpin(void* memory) {
-  isthmus::capi::ExecEngine& own = engine();
-  if (!own.pool || !own.pool->contains(memory, 1)) return 0;
-  guarded(nullptr, [&] { own.pool->free(memory); });
-  return 1;
+int isthmus_exec_unpin(void* memory, int keep) {
+  PinnedPool* const pool = engine().pool_with(memory);
+  if (pool == nullptr || keep != 0) return pool != nullptr ? 1 : 0;
+  const isthmus_status status = guarded(nullptr, [&] {
+    engine().the_driver().call(isthmus::symbol::ctx_synchronize)();
+    pool->free(memory);
+  });
+  return status == ISTHMUS_OK ? 1 : 0;
 }

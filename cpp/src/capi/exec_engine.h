@@ -27,10 +27,11 @@ ISTHMUS_API isthmus_status isthmus_exec_copy(void* target, const void* source, s
  * device          whose NUMA node it is on
  * Returns         null: there is none, and the error says why */
 ISTHMUS_API void* isthmus_exec_pin(size_t size_bytes, int device, isthmus_error* error);
-/* Gives it back. Nothing uses it any more.
+/* Gives it back once all work of the current context is complete, as cuMemFreeHost does.
  *
- * Returns         0 if it isn't the pool's */
-ISTHMUS_API int isthmus_exec_unpin(void* memory);
+ * keep            1: nobody is to have it any more, since a graph that is being captured may use it
+ * Returns         0 if it isn't a block of the pool */
+ISTHMUS_API int isthmus_exec_unpin(void* memory, int keep);
 
 #ifdef __cplusplus
 }
