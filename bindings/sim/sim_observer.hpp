@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -25,7 +26,7 @@ public:
   };
 
   /// A time, then what was counted up to it: Stalls, Traffic, migrations, evictions, line requests.
-  using Counts = std::array<std::uint64_t, 16>;
+  using Sample = std::array<std::uint64_t, 16>;
   /// By isthmus::sim::Use.
   using Uses = std::array<std::uint64_t, isthmus::sim::kNumUses>;
 
@@ -41,16 +42,19 @@ public:
     }
   }
   void add(isthmus::sim::Use use, std::uint64_t address, std::uint64_t amount);
-  /// Keeps all launches' ends, and up to a few hundred others: every second one is dropped then.
-  void add(const Counts& counts, bool launch_ended);
-  std::uint64_t name(const std::string& kernel) {
-    kernels_.push_back(kernel);
-    return kernels_.size() - 1;
+  /// Keeps up to a few hundred: every second one is dropped then.
+  void add(const Sample& sample);
+  /// A launch's name, and what was counted for it. Launches may end in any order.
+  void add(std::uint32_t launch, const std::string& kernel, const isthmus::sim::Counts& counts) {
+    launches_.resize(std::max<std::size_t>(launches_.size(), launch + 1));
+    kernels_.resize(launches_.size());
+    launches_[launch] = counts;
+    kernels_[launch] = kernel;
   }
 
   const std::vector<Uses>& uses() const { return uses_; }
-  const std::vector<Counts>& samples() const { return samples_; }
-  const std::vector<Counts>& launch_ends() const { return launch_ends_; }
+  const std::vector<Sample>& samples() const { return samples_; }
+  const std::vector<isthmus::sim::Counts>& launches() const { return launches_; }
   const std::vector<Row>& rows() const { return rows_; }
   const std::vector<std::string>& kernels() const { return kernels_; }
   std::uint64_t num_dropped() const { return num_dropped_; }
@@ -59,8 +63,8 @@ private:
   std::size_t max_rows_;
   std::vector<std::uint64_t> begins_;
   std::vector<Uses> uses_;
-  std::vector<Counts> samples_;
-  std::vector<Counts> launch_ends_;
+  std::vector<Sample> samples_;
+  std::vector<isthmus::sim::Counts> launches_;
   std::uint64_t samples_between_ = 1;
   std::uint64_t num_samples_ = 0;
   std::vector<Row> rows_;
@@ -83,12 +87,12 @@ public:
   ~SimObserver() override = default;
 
   void poll(isthmus::sim::Picoseconds now_ps) override;
-  void launched(const std::string& kernel, Span span) override;
+  void launched(std::uint32_t launch, const isthmus::trace::Launch& kernel, Span span,
+                const isthmus::sim::Counts& counts) override;
   void cta_done(std::uint32_t core, std::uint32_t cta, Span span) override;
   void migrated(std::uint64_t address, std::uint64_t size_bytes, Span span) override;
   void link_busy(bool to_gpu, std::uint64_t size_bytes, Span span) override;
-  void counted(isthmus::sim::Picoseconds now_ps, const isthmus::sim::Result& so_far,
-               bool launch_ended) override;
+  void counted(isthmus::sim::Picoseconds now_ps, const isthmus::sim::Result& so_far) override;
   void used(isthmus::sim::Use use, std::uint64_t address, std::uint64_t amount) override {
     if (timeline_ != nullptr) timeline_->add(use, address, amount);
   }

@@ -44,15 +44,14 @@ void SimTimeline::add(isthmus::sim::Use use, std::uint64_t address, std::uint64_
   uses_[part][column] += amount;
 }
 
-void SimTimeline::add(const Counts& counts, bool launch_ended) {
-  if (launch_ended) return launch_ends_.push_back(counts);
+void SimTimeline::add(const Sample& sample) {
   if (num_samples_++ % samples_between_ != 0) return;
   if (samples_.size() == kMaxSamples) {
     for (std::size_t i = 0; i < kMaxSamples / 2; ++i) samples_[i] = samples_[2 * i];
     samples_.resize(kMaxSamples / 2);
     samples_between_ *= 2;
   }
-  samples_.push_back(counts);
+  samples_.push_back(sample);
 }
 
 SimObserver::SimObserver(nb::object poll, SimTimeline* timeline)
@@ -73,21 +72,18 @@ void SimObserver::poll(isthmus::sim::Picoseconds now_ps) {
     throw isthmus::Interrupted("the run was stopped");
 }
 
-void SimObserver::counted(isthmus::sim::Picoseconds now_ps, const isthmus::sim::Result& so_far,
-                          bool launch_ended) {
+void SimObserver::counted(isthmus::sim::Picoseconds now_ps, const isthmus::sim::Result& so_far) {
   if (timeline_ == nullptr) return;
-  const isthmus::sim::Stalls& spent = so_far.stalls;
-  const isthmus::sim::Traffic& bytes = so_far.traffic;
-  timeline_->add({now_ps, spent.issue_ps, spent.memory_ps, spent.translation_ps, spent.migration_ps,
-                  spent.barrier_ps, bytes.copied_to_gpu, bytes.migrated_to_gpu, bytes.remote_to_gpu,
-                  bytes.copied_to_cpu, bytes.returned_to_cpu, bytes.evicted_to_cpu,
-                  bytes.remote_to_cpu, so_far.migrations, so_far.evictions, so_far.line_requests},
-                 launch_ended);
+  SimTimeline::Sample sample{now_ps};
+  std::ranges::copy(counts_of(so_far), sample.begin() + 1);
+  timeline_->add(sample);
 }
 
-void SimObserver::launched(const std::string& kernel, Span span) {
+void SimObserver::launched(std::uint32_t launch, const isthmus::trace::Launch& kernel, Span span,
+                           const isthmus::sim::Counts& counts) {
   if (timeline_ == nullptr) return;
-  add(SimTimeline::Kind::launch, timeline_->name(kernel), 0, span);
+  timeline_->add(launch, kernel.name, counts);
+  add(SimTimeline::Kind::launch, launch, kernel.stream, span);
 }
 
 void SimObserver::cta_done(std::uint32_t core, std::uint32_t cta, Span span) {
@@ -223,14 +219,16 @@ void bind_timeline(nb::module_& m) {
            "`begins`: where parts of the address space begin, ascending.")
       .def_prop_ro("uses", &SimTimeline::uses,
                    "For what lies before the first part, then for each: the fields of `Use`.")
-      .def_prop_ro("rows", &timeline_rows,
-                   "(kind, where, amount, start_ps, end_ps). `where` and `amount` are, for launch: "
-                   "its number; cta: core and number; migration and eviction: address and bytes; "
-                   "to_gpu and to_cpu: 0 and bytes.")
+      .def_prop_ro(
+          "rows", &timeline_rows,
+          "(kind, where, amount, start_ps, end_ps). `where` and `amount` are, for launch: "
+          "its number and stream; cta: core and number; migration and eviction: address and bytes; "
+          "to_gpu and to_cpu: 0 and bytes.")
       .def_prop_ro("samples", &SimTimeline::samples,
                    "A time in ps, then what was counted up to it: the fields of SimStalls and "
                    "SimTraffic, migrations, evictions, line_requests.")
-      .def_prop_ro("launch_ends", &SimTimeline::launch_ends, "The same at each launch's end.")
+      .def_prop_ro("launches", &SimTimeline::launches,
+                   "For each launch, what was counted for it: as `samples`, without the time.")
       .def_prop_ro("kernels", &SimTimeline::kernels, "Names of the launches, by number.")
       .def_prop_ro("num_dropped", &SimTimeline::num_dropped);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/cores/cores.hpp"
+#include "trace/streams.hpp"
 
 namespace isthmus::sim {
 
@@ -80,11 +81,21 @@ Picoseconds LeastTime::of_launch(const Launch& done, const trace::Launch& launch
 }
 
 Picoseconds LeastTime::total_ps() const {
-  Picoseconds total = 0;
+  const trace::Streams streams(program());
+  std::vector<Picoseconds> of_stream(streams.count());
+  Launch all;
   for (std::size_t index = 0; index < launches_.size(); ++index) {
-    total += machine_.launch.latency_ps + of_launch(launches_[index], program().launches[index]);
+    const trace::Launch& launch = program().launches[index];
+    of_stream[streams.number(launch.stream)] +=
+        machine_.launch.latency_ps + of_launch(launches_[index], launch);
+    all.instructions += launches_[index].instructions;
+    all.lines += launches_[index].lines;
   }
-  return total;
+  const Picoseconds longest = *std::ranges::max_element(of_stream);
+  if (of_stream.size() == 1) return longest;
+  const std::uint64_t cores = machine_.cores.count;
+  return std::max({longest, all.lines * line_ps_ / cores,
+                   all.instructions * cycle_ps_ / (cores * machine_.cores.issue_per_cycle)});
 }
 
 }  // namespace isthmus::sim

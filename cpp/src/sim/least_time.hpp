@@ -29,7 +29,8 @@ public:
   std::optional<trace::Block> next() override;
   void rewind() override;
 
-  /// Of all launches whose blocks have been passed on, one after the other, with their latencies.
+  /// Of all launches whose blocks have been passed on, with their latencies: those of a stream one
+  /// after the other. Of several streams, the longest: of one of them, or of all instructions or lines.
   Picoseconds total_ps() const;
 
 private:

@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 #include "sim/result.hpp"
 #include "sim/time.hpp"
+#include "trace/trace.hpp"
 
 namespace isthmus::sim {
 
@@ -37,9 +37,11 @@ public:
 
   /// Called from time to time, for signals and progress.
   virtual void poll(Picoseconds /*now_ps*/) {}
-  /// What has been counted so far; called as often as poll(), and at each launch's end.
-  virtual void counted(Picoseconds /*now_ps*/, const Result& /*so_far*/, bool /*launch_ended*/) {}
-  virtual void launched(const std::string& /*kernel*/, Span /*span*/) {}
+  /// What has been counted so far; called as often as poll().
+  virtual void counted(Picoseconds /*now_ps*/, const Result& /*so_far*/) {}
+  /// A launch of the program has ended, for which this was counted.
+  virtual void launched(std::uint32_t /*launch*/, const trace::Launch& /*kernel*/, Span /*span*/,
+                        const Counts& /*counts*/) {}
   virtual void cta_done(std::uint32_t /*core*/, std::uint32_t /*cta*/, Span /*span*/) {}
   /// A migration, from the request until all of it has arrived; `address` is the page's.
   virtual void migrated(std::uint64_t /*address*/, std::uint64_t /*size_bytes*/, Span /*span*/) {}

@@ -75,7 +75,8 @@ struct Result {
                               ///< or the time in which the link is busy, if that is longer
   Picoseconds copy_ps = 0;    ///< part of it: a programmer's copies, pages taken back; with
                               ///< overlapped copies, the time in which no kernel runs
-  Picoseconds kernel_ps = 0;  ///< part of it: kernels, from first CTA to last request
+  Picoseconds kernel_ps = 0;  ///< part of it: kernels, from first CTA to last request; what several
+                              ///< do at the same time counts once, and not as copies
   std::vector<LaunchTimes> launches;
 
   Stalls stalls;
@@ -121,5 +122,16 @@ struct Result {
     return brought == 0 ? 0.0 : static_cast<double>(accessed_bytes) / static_cast<double>(brought);
   }
 };
+
+/// What is counted for each launch: Stalls, Traffic, migrations, evictions, line requests.
+using Counts = std::array<std::uint64_t, 15>;
+inline Counts counts_of(const Result& result) {
+  const Stalls& spent = result.stalls;
+  const Traffic& bytes = result.traffic;
+  return {spent.issue_ps,      spent.memory_ps,       spent.translation_ps,  spent.migration_ps,
+          spent.barrier_ps,    bytes.copied_to_gpu,   bytes.migrated_to_gpu, bytes.remote_to_gpu,
+          bytes.copied_to_cpu, bytes.returned_to_cpu, bytes.evicted_to_cpu,  bytes.remote_to_cpu,
+          result.migrations,   result.evictions,      result.line_requests};
+}
 
 }  // namespace isthmus::sim

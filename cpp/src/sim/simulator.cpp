@@ -1,9 +1,11 @@
 #include "sim/simulator.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <isthmus/errors.hpp>
@@ -11,10 +13,12 @@
 #include "pages/policy_names.hpp"
 #include "sim/cores/cores.hpp"
 #include "sim/deadlock.hpp"
+#include "sim/host_steps.hpp"
 #include "sim/least_time.hpp"
 #include "sim/migration/gmmu.hpp"
 #include "sim/migration/hinted_memory.hpp"
 #include "sim/streamed_copies.hpp"
+#include "trace/streams.hpp"
 
 namespace isthmus::sim {
 namespace {
@@ -36,15 +40,17 @@ Picoseconds lookahead_ps(const ModelledMachine& machine, const pages::MigrationP
   return network + machine.partitions.l2_cycles * cycle + port_line_ps(machine);
 }
 
-ProgrammerData data_of_programmer(const Options& options, const trace::Program& program) {
-  if (options.programmer_data != ProgrammerData::uploads_or_touched) return options.programmer_data;
-  const auto copies = [](const trace::HostStep& step) {
-    return trace::copies_to_gpu(step.kind) && step.size_bytes != 0;
-  };
-  const bool uploads = std::ranges::any_of(program.launches, [&](const trace::Launch& launch) {
-    return std::ranges::any_of(launch.before, copies);
-  });
-  return uploads ? ProgrammerData::uploads : ProgrammerData::touched_global;
+/// The time that is within any of the spans.
+Picoseconds covered_ps(std::vector<LaunchTimes> spans) {
+  std::ranges::sort(spans, {}, &LaunchTimes::start_ps);
+  Picoseconds sum = 0;
+  Picoseconds until = 0;
+  for (const LaunchTimes& span : spans) {
+    if (span.end_ps <= until) continue;
+    sum += span.end_ps - std::max(until, span.start_ps);
+    until = span.end_ps;
+  }
+  return sum;
 }
 
 /// One run: the parts of the machine, and the order of its steps.
@@ -58,92 +64,186 @@ public:
         residency_(map_),
         least_(machine, source),
         feed_(least_, map_, [this] { grow(); }),
-        cores_(machine, lookahead_ps(machine, policy, options), map_, residency_, schedule_,
-               result_, observer),
+        numbers_(source.program()),
+        cores_(machine, lookahead_ps(machine, policy, options), map_, residency_, feed_,
+               numbers_.count(), schedule_, result_, observer),
         link_(machine.link, result_.utilisation, observer),
         gmmu_(machine, policy, options, map_, residency_, schedule_, cores_, link_, result_,
               observer),
-        programmer_data_(data_of_programmer(options, source.program())),
+        hinted_(hints(machine, source)),
+        host_(machine, options, source.program(), map_, residency_, link_, gmmu_,
+              hinted_ ? &*hinted_ : nullptr, result_),
         launch_ps_(machine.launch.latency_ps),
-        faults_(machine.faults),
-        coherent_(machine.link.coherent) {
-    if (options.mode == Mode::migrate && options.hints != Hints::none) {
-      hinted_.emplace(machine, options, source, map_, link_, gmmu_, [this] { grow(); });
-      hinted_->count_advice(result_);
-    }
+        streams_(numbers_.count()) {
+    if (hinted_) hinted_->count_advice(result_);
     if (options.mode != Mode::overlapped) return;
-    streams_.emplace(plan_copies(source, options.chunk_bytes, options.chunk_order),
-                     options.count_downloads, link_, result_.traffic);
+    copies_.emplace(plan_copies(source, options.chunk_bytes, options.chunk_order),
+                    options.count_downloads, link_, result_.traffic);
   }
 
   Result operator()() {
     const trace::Program& program = feed_.program();
-    for (std::uint32_t index = 0; index < program.launches.size(); ++index) launch(index);
-    feed_.check_end();
-    gmmu_.count_ranges();
-    host_steps(program.after, static_cast<std::uint32_t>(program.launches.size()));
+    result_.launches.resize(program.launches.size(), {0, kNever});
+    if (copies_) copies_->launches_ended(0, time_ps_);
+    for (std::uint32_t index = 0; index < program.launches.size(); ++index) {
+      const std::uint32_t stream = numbers_.number(program.launches[index].stream);
+      take(program.launches[index].before, stream);
+      add(stream, {nullptr, index});
+    }
+    if (program.launches.empty()) end_launches();
+    take(program.after, 0);
+    wait_for_all();
     copy_what_was_touched();
     finish();
     return std::move(result_);
   }
 
 private:
+  std::optional<HintedMemory> hints(const ModelledMachine& machine, trace::Source& source) {
+    if (options_.mode != Mode::migrate || options_.hints == Hints::none) return std::nullopt;
+    return HintedMemory(machine, options_, source, map_, link_, gmmu_, [this] { grow(); });
+  }
+
   void grow() {
     residency_.grow([this](std::uint32_t chunk) { return gmmu_.starts_resident(chunk); },
                     options_.mode != Mode::migrate);
   }
 
-  void launch(std::uint32_t index) {
-    const trace::Launch& launch = feed_.program().launches[index];
-    host_steps(launch.before, index);
-    if (hinted_) hinted_->begin_launch(index, time_ps_);
-    const Picoseconds start = start_of_launch(index);
-    gmmu_.begin_launch();
-    feed_.begin_launch(index);
-    cores_.begin_launch(launch, feed_, {start, cta_starts(index)},
-                        !options_.l1_kept_between_launches);
-    run_events(launch);
-    time_ps_ = std::max({start, schedule_.now_ps(), gmmu_.last_store_ps()});
-    result_.launches.push_back({start, time_ps_});
-    result_.kernel_ps += time_ps_ - start;
-    if (observer_ == nullptr) return;
-    observer_->counted(time_ps_, result_, true);
-    observer_->launched(launch.name, {start, time_ps_});
+  /// What a stream does next: a copy or, if that is null, a launch.
+  struct Work {
+    const trace::HostStep* step = nullptr;
+    std::uint32_t launch = 0;
+  };
+  struct Stream {
+    std::deque<Work> work;          // that hasn't begun
+    Picoseconds free_ps = 0;        // when the work before it was done
+    Picoseconds start_ps = kNever;  // of its launch, which runs then or waits for its latency
+    std::uint32_t launch = 0;       // that runs
+    bool waits_for_copies = false;
+  };
+
+  void add(std::uint32_t stream, const Work& work) {
+    streams_[stream].work.push_back(work);
+    ++work_left_;
   }
 
-  // A launch waits for the downloads of what it stores to, and for its first CTA's chunks.
-  Picoseconds start_of_launch(std::uint32_t index) {
-    const Picoseconds soonest = time_ps_ + launch_ps_;
-    if (!streams_) return soonest;
-    const Picoseconds copied =
-        std::max(streams_->stores_may_begin_ps(index), streams_->arrived_ps(index, 0));
-    const Picoseconds start = std::max(soonest, copied + launch_ps_);
-    result_.copy_ps += start - soonest;
-    return start;
+  // Copies in streams are work of theirs; each other step waits for all streams. It counts for the
+  // launch after it.
+  void take(const std::vector<trace::HostStep>& steps, std::uint32_t stream_of_launch) {
+    if (copies_) return;
+    for (const trace::HostStep& step : steps) {
+      if (step.stream != trace::kAllStreams) {
+        add(numbers_.number(step.stream), {&step, 0});
+        continue;
+      }
+      wait_for_all();
+      cores_.ledger().charge(stream_of_launch);
+      time_ps_ = take(step, time_ps_);
+    }
   }
 
-  std::function<Picoseconds(std::uint32_t)> cta_starts(std::uint32_t launch) const {
-    if (!streams_) return nullptr;
-    return [this, launch](std::uint32_t cta) {
-      return streams_->arrived_ps(launch, cta) + launch_ps_;
-    };
-  }
-
-  bool launch_done() const {
-    return cores_.running_ctas() == 0 && cores_.stores_sent() == gmmu_.stores_done();
-  }
-
-  void run_events(const trace::Launch& launch) {
-    while (!launch_done()) {
-      if (schedule_.empty()) fail(launch);
+  void wait_for_all() {
+    for (std::uint32_t index = 0; index < streams_.size(); ++index) go_on(index, time_ps_);
+    while (work_left_ != 0) {
+      if (schedule_.empty()) fail();
       const Event event = schedule_.next();
       if (const Event* soon = schedule_.soon(); soon != nullptr) prefetch(*soon);
       handle(event);
       if (schedule_.num_events() % kEventsBetweenPolls == 0 && observer_ != nullptr) {
         observer_->poll(schedule_.now_ps());
-        observer_->counted(schedule_.now_ps(), result_, false);
+        observer_->counted(schedule_.now_ps(), result_);
       }
+      while (const auto ended = cores_.take_ended()) end_launch(*ended);
     }
+    for (const Stream& stream : streams_) time_ps_ = std::max(time_ps_, stream.free_ps);
+  }
+
+  // A stream's work before was done at `time_ps`. One stream alone needs no events to take its turn.
+  void go_on(std::uint32_t index, Picoseconds time_ps) {
+    Stream& stream = streams_[index];
+    while (!stream.work.empty()) {
+      if (streams_.size() > 1 && time_ps > schedule_.now_ps()) {
+        return schedule_.at(time_ps, EventKind::stream, index);
+      }
+      const auto done = do_next(index, time_ps);
+      if (!done) return;
+      time_ps = *done;
+    }
+    stream.free_ps = time_ps;
+  }
+
+  // Returns when the stream goes on; nothing while its launch runs, or waits for copies.
+  std::optional<Picoseconds> do_next(std::uint32_t index, Picoseconds time_ps) {
+    Stream& stream = streams_[index];
+    const Work work = stream.work.front();
+    cores_.ledger().charge(index);
+    if (work.step != nullptr) {
+      stream.work.pop_front();
+      --work_left_;
+      return take(*work.step, time_ps);
+    }
+    if (stream.start_ps == kNever) {
+      stream.waits_for_copies = copies_ && !copies_->booked(work.launch);
+      if (stream.waits_for_copies) return std::nullopt;
+      if (hinted_) hinted_->begin_launch(work.launch, time_ps);
+      stream.start_ps = start_of_launch(work.launch, time_ps);
+      return stream.start_ps;
+    }
+    stream.work.pop_front();
+    stream.launch = work.launch;
+    gmmu_.begin_launch();
+    cores_.begin_launch(index, work.launch, {stream.start_ps, cta_starts(work.launch)},
+                        !options_.l1_kept_between_launches);
+    return std::nullopt;
+  }
+
+  void end_launch(std::uint32_t index) {
+    Stream& stream = streams_[index];
+    const Picoseconds start = std::exchange(stream.start_ps, kNever);
+    const Picoseconds end = std::max({start, schedule_.now_ps(), cores_.last_store_ps(index)});
+    result_.launches[stream.launch] = {start, end};
+    --work_left_;
+    if (observer_ != nullptr) {
+      observer_->launched(stream.launch, feed_.program().launches[stream.launch], {start, end},
+                          cores_.ledger().take(index));
+    }
+    if (++launches_ended_ == result_.launches.size()) end_launches();
+    if (copies_) book_copies(end);
+    go_on(index, end);
+  }
+
+  void end_launches() {
+    feed_.check_end();
+    gmmu_.count_ranges();
+  }
+
+  // Copies wait for all launches before them in the program.
+  void book_copies(Picoseconds time_ps) {
+    const std::vector<LaunchTimes>& launches = result_.launches;
+    while (ended_in_order_ < launches.size() && launches[ended_in_order_].end_ps != kNever) {
+      ++ended_in_order_;
+    }
+    copies_->launches_ended(ended_in_order_, time_ps);
+    for (std::uint32_t index = 0; index < streams_.size(); ++index) {
+      if (std::exchange(streams_[index].waits_for_copies, false)) go_on(index, time_ps);
+    }
+  }
+
+  // A launch waits for the downloads of what it stores to, and for its first CTA's chunks.
+  Picoseconds start_of_launch(std::uint32_t index, Picoseconds time_ps) {
+    const Picoseconds soonest = time_ps + launch_ps_;
+    if (!copies_) return soonest;
+    const Picoseconds copied =
+        std::max(copies_->stores_may_begin_ps(index), copies_->arrived_ps(index, 0));
+    const Picoseconds start = std::max(soonest, copied + launch_ps_);
+    copying_.push_back({soonest, start});
+    return start;
+  }
+
+  std::function<Picoseconds(std::uint32_t)> cta_starts(std::uint32_t launch) const {
+    if (!copies_) return nullptr;
+    return
+        [this, launch](std::uint32_t cta) { return copies_->arrived_ps(launch, cta) + launch_ps_; };
   }
 
   void prefetch(const Event& event) const {
@@ -175,135 +275,47 @@ private:
         return gmmu_.on_arrived(index);
       case EventKind::faults:
         return gmmu_.on_faults();
+      case EventKind::stream:
+        return go_on(index, schedule_.now_ps());
     }
   }
 
   // Migrations that nothing waits for continue while the next kernel runs, but not while the CPU
-  // takes its pages back.
-  void host_steps(const std::vector<trace::HostStep>& steps, std::uint32_t launches_done) {
-    if (streams_) return streams_->launches_ended(launches_done, time_ps_);
-    if (steps.empty() || options_.mode == Mode::ideal) return;
-    if (hinted_) {
-      for (const trace::HostStep& step : steps) hinted_->note(step);
+  // takes its pages back, unless kernels of other streams run.
+  Picoseconds take(const trace::HostStep& step, Picoseconds time_ps) {
+    if (options_.mode == Mode::ideal) return time_ps;
+    if (hinted_) hinted_->note(step);
+    if (options_.mode == Mode::migrate && options_.cpu_requests == CpuRequests::left_out) {
+      return time_ps;
     }
-    if (options_.mode == Mode::migrate && options_.cpu_requests == CpuRequests::left_out) return;
-    while (!schedule_.empty()) handle(schedule_.next());
-    time_ps_ = std::max(time_ps_, schedule_.now_ps());
-    const Picoseconds start = time_ps_;
-    for (const trace::HostStep& step : steps) {
-      if (options_.mode == Mode::programmer) {
-        copy(step);
-      } else {
-        if (coherent_) {
-          reach_over(step);
-        } else {
-          take_back(step);
-        }
-      }
+    if (streams_.size() == 1 || step.stream == trace::kAllStreams) {
+      while (!schedule_.empty()) handle(schedule_.next());
+      time_ps = std::max(time_ps, schedule_.now_ps());
     }
-    result_.copy_ps += time_ps_ - start;
-  }
-
-  void copy(const trace::HostStep& step) {
-    if (trace::copies_to_gpu(step.kind)) {
-      if (programmer_data_ != ProgrammerData::uploads) return;
-      result_.traffic.copied_to_gpu += step.size_bytes;
-      time_ps_ = link_.to_gpu(time_ps_, step.size_bytes);
-    } else if (options_.count_downloads) {
-      result_.traffic.copied_to_cpu += step.size_bytes;
-      time_ps_ = link_.to_cpu(time_ps_, step.size_bytes);
-    }
-  }
-
-  void take_back(const trace::HostStep& step) {
-    if (step.kind == trace::HostStep::Kind::upload_again) return;
-    const bool advised = options_.hints == Hints::advise;
-    const Picoseconds driver_before_ps = driver_back_ps();
-    const std::uint64_t bytes = advised && hinted_
-                                    ? hinted_->cpu_accesses(step)
-                                    : gmmu_.cpu_request(step.address, step.size_bytes);
-    if (bytes == 0) return;
-    ++result_.returned_steps;
-    if (!options_.count_downloads) return;
-    time_ps_ = link_.to_cpu(time_ps_ + driver_back_ps() - driver_before_ps, bytes);
-  }
-
-  // What the driver takes for all that has gone back. A program that prefetches to the GPU
-  // prefetches back, too. Otherwise the CPU faults.
-  Picoseconds driver_back_ps() const {
-    if (options_.hints == Hints::prefetch) {
-      return result_.returned_steps * faults_.back_prefetch_ps +
-             result_.returned_blocks * faults_.back_prefetch_block_ps;
-    }
-    return result_.returned_faults * faults_.back_fault_ps +
-           result_.returned_pages * faults_.back_page_ps;
-  }
-
-  // The CPU reads and writes what is in the GPU's memory over a coherent link. Its reads take time
-  // only if downloads count.
-  void reach_over(const trace::HostStep& step) {
-    using Kind = trace::HostStep::Kind;
-    if (step.kind == Kind::upload_again) return;
-    const bool writes = trace::copies_to_gpu(step.kind);
-    const std::uint64_t bytes = gmmu_.cpu_access(step.address, step.size_bytes, writes);
-    if (bytes == 0) return;
-    if (writes) {
-      result_.traffic.remote_to_gpu += bytes;
-      time_ps_ = link_.to_gpu(time_ps_, bytes);
-    } else {
-      result_.traffic.remote_to_cpu += bytes;
-      if (options_.count_downloads) time_ps_ = link_.to_cpu(time_ps_, bytes);
-    }
+    const Picoseconds done = host_.take(step, time_ps);
+    if (done != time_ps) copying_.push_back({time_ps, done});
+    return done;
   }
 
   // A programmer's copies of touched data, known only now but made before the start: all times
   // shift by them.
   void copy_what_was_touched() {
-    if (options_.mode != Mode::programmer) return;
-    if (programmer_data_ == ProgrammerData::uploads) return;
-    std::uint64_t lines = gmmu_.touched_global_lines();
-    if (programmer_data_ == ProgrammerData::touched_all) lines += gmmu_.touched_local_lines();
-    if (programmer_data_ == ProgrammerData::touched_pages) lines = lines_of_touched_pages();
-    result_.traffic.copied_to_gpu = lines * trace::kLineBytes;
+    if (options_.mode != Mode::programmer || !host_.copies_what_was_touched()) return;
+    result_.traffic.copied_to_gpu = host_.bytes_to_copy();
     const Picoseconds end = link_.to_gpu(time_ps_, result_.traffic.copied_to_gpu);
-    result_.copy_ps += end - time_ps_;
+    copying_.push_back({time_ps_, end});
     time_ps_ = end;
   }
 
-  std::uint64_t lines_of_touched_pages() const {
-    std::uint64_t lines = 0;
-    const std::uint32_t of_page = map_.lines_per_page();
-    const std::uint64_t pages = std::uint64_t{map_.num_chunks()} * map_.lines_per_chunk() / of_page;
-    for (std::uint32_t page = 0; page < pages; ++page) {
-      const std::uint32_t first = map_.first_line(page);
-      const bool is_local = map_.real_line(first) >= kLocalBase / trace::kLineBytes;
-      if (!is_local && residency_.num_touched(first, of_page) != 0) lines += of_page;
-    }
-    return lines;
-  }
-
-  // What kernels have touched of the bytes that were copied or migrated to the GPU.
-  std::uint64_t accessed_bytes() const {
-    if (options_.mode == Mode::migrate) return result_.touched_bytes;
-    if (programmer_data_ != ProgrammerData::uploads) {
-      return std::min(result_.touched_bytes, result_.traffic.copied_to_gpu);
-    }
-    std::uint64_t bytes = 0;
-    for (const trace::Launch& launch : feed_.program().launches) {
-      for (const trace::HostStep& step : launch.before) {
-        if (!trace::copies_to_gpu(step.kind)) continue;
-        bytes += residency_.touched_bytes(step.address, step.address + step.size_bytes);
-      }
-    }
-    return bytes;
-  }
-
   void finish() {
-    if (streams_ && streams_->end_ps() > time_ps_) {
-      result_.copy_ps += streams_->end_ps() - time_ps_;
-      time_ps_ = streams_->end_ps();
+    if (copies_ && copies_->end_ps() > time_ps_) {
+      copying_.push_back({time_ps_, copies_->end_ps()});
+      time_ps_ = copies_->end_ps();
     }
     result_.total_ps = time_ps_;
+    result_.kernel_ps = covered_ps(result_.launches);
+    copying_.insert(copying_.end(), result_.launches.begin(), result_.launches.end());
+    result_.copy_ps = covered_ps(copying_) - result_.kernel_ps;
     result_.least_ps = std::max(least_.total_ps(), link_.least_busy_ps(time_ps_));
     result_.tlb.misses_or_absent += result_.tlb.misses;
     result_.tlb.misses_or_absent_after_l1 += result_.tlb.misses_after_l1;
@@ -311,15 +323,16 @@ private:
     result_.touched_bytes =
         (gmmu_.touched_global_lines() + (local_migrates ? gmmu_.touched_local_lines() : 0)) *
         trace::kLineBytes;
-    if (options_.mode != Mode::ideal) result_.accessed_bytes = accessed_bytes();
+    if (options_.mode != Mode::ideal)
+      result_.accessed_bytes = host_.accessed_bytes(feed_.program());
     result_.link_to_gpu_busy_ps = link_.to_gpu_busy_ps();
     result_.link_to_cpu_busy_ps = link_.to_cpu_busy_ps();
     result_.events = schedule_.num_events();
     result_.event_digest = schedule_.digest();
   }
 
-  [[noreturn]] void fail(const trace::Launch& launch) const {
-    throw Deadlock("nothing can go on in launch '" + launch.name + "' after " +
+  [[noreturn]] void fail() const {
+    throw Deadlock("nothing can go on in launch " + cores_.running_launches() + " after " +
                    std::to_string(schedule_.now_ps()) + " ps: " + cores_.waiting_warps(4) +
                    gmmu_.waiting());
   }
@@ -332,15 +345,19 @@ private:
   Residency residency_;
   LeastTime least_;
   CtaFeed feed_;
+  trace::Streams numbers_;
   Cores cores_;
   HostLink link_;
   Gmmu gmmu_;
-  std::optional<HintedMemory> hinted_;     // with hints
-  std::optional<StreamedCopies> streams_;  // in the mode overlapped
-  ProgrammerData programmer_data_;
+  std::optional<HintedMemory> hinted_;    // with hints
+  std::optional<StreamedCopies> copies_;  // in the mode overlapped
+  HostSteps host_;
   Picoseconds launch_ps_;
-  const FaultParameters& faults_;
-  bool coherent_;
+  std::vector<Stream> streams_;
+  std::size_t work_left_ = 0;  // of all streams, and launches that run
+  std::size_t launches_ended_ = 0;
+  std::uint32_t ended_in_order_ = 0;  // the first launches, up to one that hasn't ended
+  std::vector<LaunchTimes> copying_;  // when copies were made or waited for
   Picoseconds time_ps_ = 0;
 };
 

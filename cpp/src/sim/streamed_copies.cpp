@@ -292,6 +292,12 @@ bool StreamedCopies::book_upload(std::uint32_t num_launches, Picoseconds time_ps
   return true;
 }
 
+bool StreamedCopies::booked(std::uint32_t launch) const {
+  const PlannedLaunch& planned = plan_.launches[launch];
+  const std::size_t chunks = planned.chunks.empty() ? 0 : planned.chunks.back();
+  return chunks < uploaded_ps_.size() && planned.after_downloads < downloaded_ps_.size();
+}
+
 Picoseconds StreamedCopies::arrived_ps(std::uint32_t launch, std::uint32_t cta) const {
   const std::vector<std::uint32_t>& chunks = plan_.launches[launch].chunks;
   return cta < chunks.size() ? uploaded_ps_[chunks[cta]] : 0;

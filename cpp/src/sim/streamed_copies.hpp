@@ -63,7 +63,10 @@ public:
   /// `num_launches` launches have ended, the last of them at `time_ps`: books what may begin.
   void launches_ended(std::uint32_t num_launches, Picoseconds time_ps);
 
-  /// When CTA `cta` of a launch has its chunks. All launches before it must have ended.
+  /// Whether all copies that a launch waits for have been booked, as they are when all launches
+  /// before it have ended.
+  bool booked(std::uint32_t launch) const;
+  /// When CTA `cta` of a launch has its chunks; these and the next one's copies must be booked.
   Picoseconds arrived_ps(std::uint32_t launch, std::uint32_t cta) const;
   /// When the downloads of bytes that a launch stores to are done.
   Picoseconds stores_may_begin_ps(std::uint32_t launch) const;

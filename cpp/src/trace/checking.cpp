@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "trace/streams.hpp"
 #include "trace/text_reader.hpp"
 
 namespace isthmus::trace {
@@ -37,11 +38,18 @@ void check_launch(const Launch& launch, const std::string& who) {
                      std::to_string(launch.threads_per_cta) +
                      " threads: " + std::to_string(num_warps) + " are needed");
   }
+  if (launch.stream == kAllStreams) throw UsageError(who + " has no stream");
 }
 
 void check_steps(const std::vector<HostStep>& steps, const std::string& where) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    check_range(numbered("host step", i) + where, steps[i].address, steps[i].size_bytes);
+    const HostStep& step = steps[i];
+    const std::string who = numbered("host step", i) + where;
+    check_range(who, step.address, step.size_bytes);
+    const bool copies = step.kind != HostStep::Kind::read && step.kind != HostStep::Kind::write;
+    if (step.stream == kAllStreams || copies) continue;
+    throw UsageError(who + " is an access of the CPU in stream " + std::to_string(step.stream) +
+                     ": only copies have a stream");
   }
 }
 
@@ -164,6 +172,7 @@ void check_program(const Program& program) {
     check_steps(program.launches[i].before, numbered(" before launch", i));
   }
   check_steps(program.after, " after the last launch");
+  const Streams checked(program);
 }
 
 void check_block(const Program& program, const Block& block) {

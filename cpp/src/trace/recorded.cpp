@@ -46,6 +46,9 @@ std::uint64_t bytes_of(const std::vector<Element>& elements) {
   return elements.size() * sizeof(Element);
 }
 
+// No other number that follows those of a launch or a step is as large.
+constexpr std::uint64_t kStreamMark = std::uint64_t{1} << 63U;
+
 /// Mixes numbers, in order.
 class Digest {
 public:
@@ -70,6 +73,7 @@ public:
       add(static_cast<std::uint64_t>(step.kind));
       add(step.address);
       add(step.size_bytes);
+      if (step.stream != kAllStreams) add(kStreamMark | step.stream);
     }
   }
   std::uint64_t value() const { return value_; }
@@ -92,6 +96,8 @@ std::uint64_t digest_of(const Program& program) {
           launch.local_bytes_per_thread}) {
       digest.add(number);
     }
+    // A program without streams keeps the digest that it has always had.
+    if (launch.stream != 0) digest.add(kStreamMark | launch.stream);
     digest.add(launch.before);
   }
   digest.add(program.after);
@@ -99,6 +105,24 @@ std::uint64_t digest_of(const Program& program) {
 }
 
 }  // namespace
+
+BlockCopy::BlockCopy(const Block& block)
+    : shape_{block.launch, block.first_cta, block.num_ctas, {}, {}, {}, {}, {}, block.stored},
+      op_begin_(copy_of(block.op_begin)),
+      kinds_(copy_of(block.kinds)),
+      compute_(copy_of(block.compute)),
+      line_begin_(copy_of(block.line_begin)),
+      lines_(copy_of(block.lines)) {}
+
+Block BlockCopy::block() const {
+  return {shape_.launch, shape_.first_cta, shape_.num_ctas, op_begin_,    kinds_,
+          compute_,      line_begin_,      lines_,          shape_.stored};
+}
+
+std::uint64_t BlockCopy::size_bytes() const noexcept {
+  return bytes_of(op_begin_) + bytes_of(kinds_) + bytes_of(compute_) + bytes_of(line_begin_) +
+         bytes_of(lines_);
+}
 
 Recording::Recording(Program program)
     : program_(std::move(program)), digest_(digest_of(program_)) {}
@@ -114,23 +138,15 @@ void Recording::add(const Block& block) {
   digest.add(block.line_begin);
   digest.add(block.lines);
   digest_ = digest.value();
-  blocks_.push_back({block.launch, block.first_cta, block.num_ctas, copy_of(block.op_begin),
-                     copy_of(block.kinds), copy_of(block.compute), copy_of(block.line_begin),
-                     copy_of(block.lines)});
+  Block kept = block;
+  kept.stored = {};
+  blocks_.emplace_back(kept);
 }
 
 std::uint64_t Recording::size_bytes() const noexcept {
   std::uint64_t sum = 0;
-  for (const Kept& kept : blocks_)
-    sum += bytes_of(kept.op_begin) + bytes_of(kept.kinds) + bytes_of(kept.compute) +
-           bytes_of(kept.line_begin) + bytes_of(kept.lines);
+  for (const BlockCopy& kept : blocks_) sum += kept.size_bytes();
   return sum;
-}
-
-Block Recording::block(std::size_t index) const {
-  const Kept& kept = blocks_[index];
-  return {kept.launch, kept.first_cta, kept.num_ctas,   kept.op_begin,
-          kept.kinds,  kept.compute,   kept.line_begin, kept.lines};
 }
 
 std::shared_ptr<const Recording> record(Source& source) {

@@ -31,6 +31,23 @@ private:
   int descriptor_;
 };
 
+/// A block with memory of its own.
+class BlockCopy {
+public:
+  explicit BlockCopy(const Block& block);
+  /// Valid as long as the copy.
+  Block block() const;
+  std::uint64_t size_bytes() const noexcept;
+
+private:
+  Block shape_;  // without its arrays
+  std::vector<std::uint32_t> op_begin_;
+  std::vector<std::uint8_t> kinds_;
+  std::vector<std::uint32_t> compute_;
+  std::vector<std::uint32_t> line_begin_;
+  std::vector<std::uint64_t> lines_;
+};
+
 /// A program with all its operations: about 8 bytes for each line and 9 for each operation.
 class Recording {
 public:
@@ -47,21 +64,11 @@ public:
   /// names and descriptions. Different recordings have the same one by chance alone (2^-64).
   std::uint64_t digest() const noexcept { return digest_; }
   /// Valid as long as the recording.
-  Block block(std::size_t index) const;
+  Block block(std::size_t index) const { return blocks_[index].block(); }
 
 private:
-  struct Kept {
-    std::uint32_t launch = 0;
-    std::uint32_t first_cta = 0;
-    std::uint32_t num_ctas = 0;
-    std::vector<std::uint32_t> op_begin;
-    std::vector<std::uint8_t> kinds;
-    std::vector<std::uint32_t> compute;
-    std::vector<std::uint32_t> line_begin;
-    std::vector<std::uint64_t> lines;
-  };
   Program program_;
-  std::vector<Kept> blocks_;
+  std::vector<BlockCopy> blocks_;
   std::uint64_t digest_ = 0;
 };
 

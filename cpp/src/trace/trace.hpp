@@ -38,6 +38,9 @@ struct Allocation {
   std::uint64_t size_bytes = 0;
 };
 
+/// The stream of a host step that waits for everything before it, and everything after it for it.
+inline constexpr std::uint32_t kAllStreams = ~0U;
+
 /// A step of the host between launches, in this order.
 struct HostStep {
   enum class Kind : std::uint8_t {
@@ -52,6 +55,7 @@ struct HostStep {
   Kind kind = Kind::upload;
   std::uint64_t address = 0;
   std::uint64_t size_bytes = 0;
+  std::uint32_t stream = kAllStreams;  ///< a copy in a stream: after what is before it there
 };
 constexpr auto words_of(HostStep::Kind) {
   return std::array{"upload", "download", "read", "write", "upload_again"};
@@ -72,6 +76,7 @@ struct Launch {
   std::uint32_t max_ctas_per_sm = 0;  ///< by registers and shared memory; 0: the machine's
   std::uint32_t local_bytes_per_thread = 0;
   std::vector<HostStep> before;  ///< done before the launch
+  std::uint32_t stream = 0;      ///< launches of different streams may run at the same time
 };
 
 /// Everything that is known before any operation is read.

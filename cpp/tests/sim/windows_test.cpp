@@ -42,8 +42,7 @@ std::shared_ptr<const trace::Recording> one_cta(std::size_t num_operations) {
 
 struct Fed {
   explicit Fed(trace::Source& source) : map(ModelledMachine(), 4096), feed(source, map, [] {}) {
-    feed.begin_launch(0);
-    feed.next(kPlace, work);
+    feed.next(0, kPlace, work);
   }
   AddressMap map;
   CtaFeed feed;

@@ -21,6 +21,8 @@ struct alignas(64) Warp {
   std::uint32_t line = 0;                ///< of the operation: the next one for the load/store unit
   std::uint32_t pending = 0;             ///< lines not yet here, plus one while the unit handles it
   std::uint16_t cta_slot = 0;            ///< in its core
+  std::uint16_t number = 0;              ///< in its CTA
+  std::uint16_t stream = 0;              ///< of its kernel
   bool at_barrier = false;
   bool running = false;
   Picoseconds since_ps = 0;        ///< when it was ready, or its operation began
@@ -33,7 +35,9 @@ struct alignas(64) Warp {
 struct CtaSlot {
   CtaWork work;
   std::uint32_t number = 0;
-  std::uint32_t running_warps = 0;
+  std::uint32_t stream = 0;          ///< of its kernel
+  std::vector<std::uint16_t> warps;  ///< in its core
+  std::uint32_t running_warps = 0;   ///< 0: the slot is free
   std::uint32_t at_barrier = 0;
   Picoseconds start_ps = 0;
 };
@@ -129,7 +133,10 @@ struct Core {
   std::uint32_t queue_first = 0;
   std::uint32_t queue_size = 0;
   std::vector<Warp> warps;
+  std::vector<std::uint16_t> free_warps;  ///< a heap, the lowest on top
   std::vector<CtaSlot> ctas;
+  std::uint32_t num_ctas = 0;     ///< that run
+  std::uint64_t share_taken = 0;  ///< of registers and shared memory, in 2^-32: see Kernel
   Lookaside tlb;
   CacheSets l1;  ///< times: kNever while unknown
   std::vector<Miss> misses;

@@ -30,10 +30,14 @@ Core::Core(const ModelledMachine& machine)
   for (std::uint32_t miss = machine.l1.misses; miss-- > 0;) {
     free_misses.push_back(static_cast<std::uint16_t>(miss));
   }
+  for (std::uint32_t warp = 0; warp < machine.cores.max_warps; ++warp) {
+    free_warps.push_back(static_cast<std::uint16_t>(warp));
+  }
 }
 
 Cores::Cores(const ModelledMachine& machine, Picoseconds lookahead_ps, const AddressMap& map,
-             Residency& residency, Schedule& schedule, Result& result, Observer* observer)
+             Residency& residency, CtaFeed& feed, std::size_t num_streams, Schedule& schedule,
+             Result& result, Observer* observer)
     : machine_(machine),
       map_(map),
       residency_(residency),
@@ -54,7 +58,10 @@ Cores::Cores(const ModelledMachine& machine, Picoseconds lookahead_ps, const Add
       issue_shift_(std::has_single_bit(machine.cores.issue_per_cycle)
                        ? static_cast<std::uint32_t>(std::countr_zero(machine.cores.issue_per_cycle))
                        : kNoShift),
-      walker_free_ps_(machine.tlb.walkers, 0) {
+      walker_free_ps_(machine.tlb.walkers, 0),
+      feed_(feed),
+      ledger_(result, num_streams),
+      kernels_(num_streams) {
   cores_.assign(machine.cores.count, Core(machine));
   if (machine.tlb.shared_entries != 0) {
     shared_tlb_.emplace_back(machine.tlb.shared_entries, machine.tlb.shared_ways);
@@ -64,6 +71,7 @@ Cores::Cores(const ModelledMachine& machine, Picoseconds lookahead_ps, const Add
 void Cores::on_warp_ready(std::uint32_t warp) {
   const Position at = position(warp);
   const Picoseconds now = schedule_.now_ps();
+  ledger_.charge(at.warp.stream);
   if (at.warp.operation->ends_window) [[unlikely]]
     begin_window(at);
   const Operation& operation = *at.warp.operation;
@@ -136,6 +144,7 @@ void Cores::end_operation(const Position& at) {
   const Picoseconds waited = warp.ready_ps - warp.since_ps;
   const Picoseconds migration = std::min(warp.migration_ps, waited);
   const Picoseconds translation = std::min(warp.translation_ps, waited - migration);
+  ledger_.charge(warp.stream);
   result_.stalls.migration_ps += migration;
   result_.stalls.translation_ps += translation;
   result_.stalls.memory_ps += waited - migration - translation;

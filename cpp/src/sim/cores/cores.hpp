@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "sim/cores/core.hpp"
+#include "sim/ledger.hpp"
 #include "sim/migration/residency.hpp"
 #include "sim/observer.hpp"
 #include "sim/result.hpp"
@@ -26,18 +29,33 @@ struct Served {
 class Cores {
 public:
   /// lookahead_ps  a line's time is known at least this long before it arrives
+  /// feed          CTAs come from it
+  /// num_streams   each runs one launch at a time
   Cores(const ModelledMachine& machine, Picoseconds lookahead_ps, const AddressMap& map,
-        Residency& residency, Schedule& schedule, Result& result, Observer* observer);
+        Residency& residency, CtaFeed& feed, std::size_t num_streams, Schedule& schedule,
+        Result& result, Observer* observer);
 
   /// When a launch begins, and, unless it is null, when its CTAs may begin.
   struct LaunchStart {
     Picoseconds time_ps = 0;
     std::function<Picoseconds(std::uint32_t cta)> cta_ps;
   };
-  /// Begins a launch; its CTAs come from `feed`.
+  /// Begins a launch of a stream in which none runs. Its CTAs begin after all CTAs of launches that
+  /// began before have begun, wherever there is room.
   ///
+  /// launch      its index
+  /// empty_l1    if no other launch runs
   /// Throws      UsageError if a CTA doesn't fit on a core.
-  void begin_launch(const trace::Launch& launch, CtaFeed& feed, LaunchStart start, bool empty_l1);
+  void begin_launch(std::uint32_t stream, std::uint32_t launch, LaunchStart start, bool empty_l1);
+  /// A stream whose launch has ended since this was last called: all of its CTAs and stores are done.
+  std::optional<std::uint32_t> take_ended() {
+    if (ended_.empty()) return std::nullopt;
+    const std::uint32_t stream = ended_.back();
+    ended_.pop_back();
+    return stream;
+  }
+  /// When the last store of a stream's last launch was done.
+  Picoseconds last_store_ps(std::uint32_t stream) const { return kernels_[stream].last_store_ps; }
 
   void prefetch(std::uint32_t warp) const {
     const Warp& of = cores_[warp >> 16U].warps[warp & 0xFFFFU];
@@ -51,16 +69,29 @@ public:
   /// Sets the time at which a load's or an atomic's line arrives at its core, for all warps that
   /// wait for it.
   void served(std::uint32_t core, std::uint32_t miss, Served served);
-  /// A partition has taken a store of the core: it may send another one.
-  void stored(const LineRequest& request) {
-    if (request.waiter == kNobody) return;
+  /// A partition has taken a store of the core, at `time_ps`: it may send another one.
+  void stored(const LineRequest& request, Picoseconds time_ps) {
+    const std::uint32_t stream = stream_of_store(request);
+    Kernel& kernel = kernels_[stream];
+    kernel.last_store_ps = std::max(kernel.last_store_ps, time_ps);
+    if (--kernel.stores == 0) note_end(stream);
+    if (request.waiter >= kFirstWriteBack) return;
     Core& core = cores_[request.core];
     if (core.stores-- == max_stores_ && core.stalled) wake(core, request.core, schedule_.now_ps());
   }
 
-  std::uint32_t running_ctas() const { return running_ctas_; }
-  std::uint64_t stores_sent() const { return stores_sent_; }
+  Ledger& ledger() { return ledger_; }
+  /// Charges the stream of a request that isn't served yet.
+  void charge(const LineRequest& request) {
+    if (kernels_.size() == 1) return;
+    if (request.kind == EventKind::store) return ledger_.charge(stream_of_store(request));
+    const Core& core = cores_[request.core];
+    const std::uint16_t first = core.waiters[std::size_t{request.waiter} * machine_.l1.merges];
+    ledger_.charge(core.warps[first].stream);
+  }
 
+  /// The names of the launches that run, for a deadlock's message.
+  std::string running_launches() const;
   /// The waiting warps and what they wait for, for a deadlock's message: at most `most` of them.
   std::string waiting_warps(std::size_t most) const;
 
@@ -71,8 +102,21 @@ private:
     Warp& warp;
     std::uint32_t warp_index;  // in the core
   };
+  /// The launch that a stream runs, or has run last.
+  struct Kernel {
+    const trace::Launch* launch = nullptr;
+    std::uint32_t index = 0;
+    LaunchStart start;
+    std::uint32_t ctas_left = 0;  // that haven't begun
+    std::uint32_t ctas_per_core = 0;
+    std::uint64_t cta_share = 0;  // of a core's registers and shared memory, in 2^-32
+    std::uint32_t running_ctas = 0;
+    std::uint64_t stores = 0;  // under way
+    Picoseconds last_store_ps = 0;
+  };
   static constexpr Picoseconds kAccepted = 0;
   static constexpr std::uint32_t kNoShift = ~0U;
+  static constexpr std::uint64_t kWholeShare = std::uint64_t{1} << 32U;
 
   Position position(std::uint32_t warp) {
     const std::uint32_t core = warp >> 16U;
@@ -83,9 +127,25 @@ private:
   static std::uint32_t number(std::uint32_t core, std::uint32_t warp) { return core << 16U | warp; }
 
   // CTAs (cores_ctas.cpp)
-  void drop_large_work();
+  // Where kernels share a core, a slot's place doesn't depend on the kernel.
+  std::uint32_t slots_per_core(const Kernel& kernel) const {
+    return kernels_.size() == 1 ? kernel.ctas_per_core : machine_.cores.max_ctas;
+  }
+  void drop_large_work(std::uint32_t slots_per_core);
   void fill_cores();
-  bool start_cta(std::uint32_t core, std::uint32_t slot);
+  bool start_cta(std::uint32_t core);
+  bool has_room(const Core& core, const Kernel& kernel) const;
+  void start_warps(std::uint32_t core_index, std::uint32_t slot_index);
+  void end_cta(Core& core, CtaSlot& slot);
+  void note_end(std::uint32_t stream) {
+    const Kernel& kernel = kernels_[stream];
+    if (kernel.stores != 0 || kernel.running_ctas != 0 || kernel.ctas_left != 0) return;
+    --running_launches_;
+    ended_.push_back(stream);
+  }
+  static std::uint32_t stream_of_store(const LineRequest& request) {
+    return request.waiter < kFirstWriteBack ? request.waiter : kNobody - request.waiter;
+  }
   void end_warp(const Position& at);
   void reach_barrier(const Position& at);
   void begin_window(const Position& at);
@@ -201,12 +261,12 @@ private:
   std::vector<Lookaside> shared_tlb_;  // zero or one
   std::vector<Picoseconds> walker_free_ps_;
 
-  const trace::Launch* launch_ = nullptr;
-  CtaFeed* feed_ = nullptr;
-  LaunchStart launch_start_;
-  std::uint32_t slots_per_core_ = 0;
-  std::uint32_t running_ctas_ = 0;
-  std::uint64_t stores_sent_ = 0;
+  CtaFeed& feed_;
+  Ledger ledger_;
+  std::vector<Kernel> kernels_;      // of each stream
+  std::deque<std::uint32_t> queue_;  // streams whose launches have CTAs that haven't begun
+  std::vector<std::uint32_t> ended_;
+  std::uint32_t running_launches_ = 0;
 };
 
 }  // namespace isthmus::sim

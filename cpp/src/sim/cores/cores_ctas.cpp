@@ -1,6 +1,7 @@
 // Start and end of CTAs; barriers.
 // TLBs and page walks.
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -10,73 +11,108 @@
 
 namespace isthmus::sim {
 
-void Cores::begin_launch(const trace::Launch& launch, CtaFeed& feed, LaunchStart start,
+void Cores::begin_launch(std::uint32_t stream, std::uint32_t launch, LaunchStart start,
                          bool empty_l1) {
-  launch_ = &launch;
-  feed_ = &feed;
-  launch_start_ = std::move(start);
-  slots_per_core_ =
-      std::min(machine_.cores.max_ctas, warps_per_core_ / std::max(1U, launch.warps_per_cta));
-  if (launch.max_ctas_per_sm != 0) {
-    slots_per_core_ = std::min(slots_per_core_, launch.max_ctas_per_sm);
+  Kernel& kernel = kernels_[stream];
+  kernel = {&feed_.program().launches[launch], launch, std::move(start)};
+  const trace::Launch& of = *kernel.launch;
+  std::uint32_t limit = machine_.cores.max_ctas;
+  if (of.max_ctas_per_sm != 0) {
+    limit = std::min(limit, of.max_ctas_per_sm);
+    kernel.cta_share = kWholeShare / limit;
   }
-  if (slots_per_core_ == 0) {
-    throw UsageError("a CTA of launch '" + launch.name + "' has " +
-                     std::to_string(launch.warps_per_cta) + " warps, and a core has room for " +
-                     std::to_string(warps_per_core_) + " (cores.max_warps)");
+  kernel.ctas_left = of.num_ctas;
+  kernel.ctas_per_core = std::min(limit, warps_per_core_ / std::max(1U, of.warps_per_cta));
+  if (kernel.ctas_per_core == 0) {
+    throw UsageError("a CTA of launch '" + of.name + "' has " + std::to_string(of.warps_per_cta) +
+                     " warps, and a core has room for " + std::to_string(warps_per_core_) +
+                     " (cores.max_warps)");
   }
-  if (empty_l1) {
+  if (running_launches_++ == 0 && empty_l1) {
     for (Core& core : cores_) core.l1.clear();
   }
-  drop_large_work();
+  drop_large_work(slots_per_core(kernel));
+  queue_.push_back(stream);
   fill_cores();
 }
 
-// Frees memory of an earlier launch that exceeds the present launch's limit for a slot.
-void Cores::drop_large_work() {
-  const std::size_t most = CtaFeed::max_held_bytes(cores_.size(), slots_per_core_);
+// Frees memory of earlier launches' CTAs that exceeds the present limit for a slot.
+void Cores::drop_large_work(std::uint32_t slots_per_core) {
+  const std::size_t most = CtaFeed::max_held_bytes(cores_.size(), slots_per_core);
   for (Core& core : cores_) {
     for (std::size_t slot = 0; slot < core.ctas.size(); ++slot) {
-      CtaWork& work = core.ctas[slot].work;
-      if (slot >= slots_per_core_ || work.held_bytes() > most) work = {};
+      CtaSlot& of = core.ctas[slot];
+      if (of.running_warps != 0) continue;
+      if (slot >= slots_per_core || of.work.held_bytes() > most) of.work = {};
     }
   }
 }
 
 void Cores::fill_cores() {
-  for (std::uint32_t slot = 0; slot < slots_per_core_; ++slot) {
-    for (std::uint32_t core = 0; core < cores_.size(); ++core) {
-      if (!start_cta(core, slot)) return;
-    }
+  for (bool any = true; any;) {
+    any = false;
+    for (std::uint32_t core = 0; core < cores_.size(); ++core) any = start_cta(core) || any;
   }
 }
 
-bool Cores::start_cta(std::uint32_t core_index, std::uint32_t slot_index) {
+// Whatever one kernel alone may have on a core, all kernels may have together.
+bool Cores::has_room(const Core& core, const Kernel& kernel) const {
+  return core.num_ctas < machine_.cores.max_ctas &&
+         core.free_warps.size() >= kernel.launch->warps_per_cta &&
+         core.share_taken + kernel.cta_share <= kWholeShare;
+}
+
+// Starts a CTA of the launch that began first of those that have one left. No CTA of a later launch
+// goes ahead of it, even if there is room for that one.
+bool Cores::start_cta(std::uint32_t core_index) {
+  if (queue_.empty()) return false;
+  const std::uint32_t stream = queue_.front();
+  Kernel& kernel = kernels_[stream];
+  Core& core = cores_[core_index];
+  if (!has_room(core, kernel)) return false;
+  const auto free =
+      std::ranges::find(core.ctas, 0U, [](const CtaSlot& slot) { return slot.running_warps; });
+  const auto slot_index = static_cast<std::uint32_t>(free - core.ctas.begin());
+  CtaSlot& slot = *free;
+  const CtaPlace place{core_index, slot_index, static_cast<std::uint32_t>(cores_.size()),
+                       slots_per_core(kernel), stream};
+  slot.number = feed_.next(kernel.index, place, slot.work);
+  slot.stream = stream;
+  slot.running_warps = kernel.launch->warps_per_cta;
+  slot.at_barrier = 0;
+  slot.start_ps = std::max(schedule_.now_ps(), kernel.start.time_ps);
+  // It keeps its slot while it waits: no later CTA may begin earlier.
+  if (kernel.start.cta_ps)
+    slot.start_ps = std::max(slot.start_ps, kernel.start.cta_ps(slot.number));
+  if (--kernel.ctas_left == 0) queue_.pop_front();
+  ++core.num_ctas;
+  core.share_taken += kernel.cta_share;
+  ++kernel.running_ctas;
+  ++result_.num_ctas;
+  start_warps(core_index, slot_index);
+  return true;
+}
+
+void Cores::start_warps(std::uint32_t core_index, std::uint32_t slot_index) {
   Core& core = cores_[core_index];
   CtaSlot& slot = core.ctas[slot_index];
-  const CtaPlace place{core_index, slot_index, static_cast<std::uint32_t>(cores_.size()),
-                       slots_per_core_};
-  const auto cta = feed_->next(place, slot.work);
-  if (!cta) return false;
-  slot.number = *cta;
-  slot.running_warps = launch_->warps_per_cta;
-  slot.at_barrier = 0;
-  slot.start_ps = std::max(schedule_.now_ps(), launch_start_.time_ps);
-  // It keeps its slot while it waits: no later CTA may begin earlier.
-  if (launch_start_.cta_ps) slot.start_ps = std::max(slot.start_ps, launch_start_.cta_ps(*cta));
-  for (std::uint32_t warp = 0; warp < launch_->warps_per_cta; ++warp) {
-    const std::uint32_t index = slot_index * launch_->warps_per_cta + warp;
-    core.warps[index] = Warp{};
-    const WarpWork begin = feed_->begin(slot.work, warp);
-    core.warps[index].operation = begin.operation;
-    core.warps[index].lines = begin.lines;
-    core.warps[index].cta_slot = static_cast<std::uint16_t>(slot_index);
-    core.warps[index].running = true;
-    schedule_.at(slot.start_ps, EventKind::warp_ready, number(core_index, index));
+  slot.warps.clear();
+  for (std::uint32_t number = 0; number < slot.running_warps; ++number) {
+    std::ranges::pop_heap(core.free_warps, std::greater<>());
+    const std::uint16_t index = core.free_warps.back();
+    core.free_warps.pop_back();
+    slot.warps.push_back(index);
+    Warp& warp = core.warps[index];
+    warp = Warp{};
+    const WarpWork begin = feed_.begin(slot.work, number);
+    warp.operation = begin.operation;
+    warp.lines = begin.lines;
+    warp.cta_slot = static_cast<std::uint16_t>(slot_index);
+    warp.number = static_cast<std::uint16_t>(number);
+    warp.stream = static_cast<std::uint16_t>(slot.stream);
+    warp.running = true;
+    schedule_.at(slot.start_ps, EventKind::warp_ready, Cores::number(core_index, index));
   }
-  ++running_ctas_;
-  ++result_.num_ctas;
-  return true;
 }
 
 void Cores::end_warp(const Position& at) {
@@ -88,16 +124,28 @@ void Cores::end_warp(const Position& at) {
     if (slot.at_barrier == slot.running_warps) release_barrier(at.core, at.core_index, slot_index);
     return;
   }
-  --running_ctas_;
   if (observer_ != nullptr) {
     observer_->cta_done(at.core_index, slot.number, {slot.start_ps, schedule_.now_ps()});
   }
-  start_cta(at.core_index, slot_index);
+  end_cta(at.core, slot);
+  while (start_cta(at.core_index)) continue;
+}
+
+void Cores::end_cta(Core& core, CtaSlot& slot) {
+  Kernel& kernel = kernels_[slot.stream];
+  --core.num_ctas;
+  core.share_taken -= kernel.cta_share;
+  for (const std::uint16_t warp : slot.warps) {
+    core.free_warps.push_back(warp);
+    std::ranges::push_heap(core.free_warps, std::greater<>());
+  }
+  --kernel.running_ctas;
+  note_end(slot.stream);
 }
 
 void Cores::begin_window(const Position& at) {
   CtaWork& work = at.core.ctas[at.warp.cta_slot].work;
-  const WarpWork next = feed_->next_window(work, at.warp_index % launch_->warps_per_cta);
+  const WarpWork next = feed_.next_window(work, at.warp.number);
   at.warp.operation = next.operation;
   at.warp.lines = next.lines;
 }
@@ -110,12 +158,13 @@ void Cores::reach_barrier(const Position& at) {
   }
 }
 
-void Cores::release_barrier(Core& core, std::uint32_t core_index, std::uint32_t slot) {
-  if (core.ctas[slot].at_barrier == 0) return;
-  core.ctas[slot].at_barrier = 0;
-  const std::uint32_t first = slot * launch_->warps_per_cta;
+void Cores::release_barrier(Core& core, std::uint32_t core_index, std::uint32_t slot_index) {
+  CtaSlot& slot = core.ctas[slot_index];
+  if (slot.at_barrier == 0) return;
+  slot.at_barrier = 0;
+  ledger_.charge(slot.stream);
   const Picoseconds now = schedule_.now_ps();
-  for (std::uint32_t index = first; index < first + launch_->warps_per_cta; ++index) {
+  for (const std::uint16_t index : slot.warps) {
     Warp& warp = core.warps[index];
     if (!warp.running || !warp.at_barrier) continue;
     warp.at_barrier = false;
@@ -123,6 +172,15 @@ void Cores::release_barrier(Core& core, std::uint32_t core_index, std::uint32_t 
     ++warp.operation;
     on_warp_ready(number(core_index, index));
   }
+}
+
+std::string Cores::running_launches() const {
+  std::string text;
+  for (const Kernel& kernel : kernels_) {
+    if (kernel.ctas_left == 0 && kernel.running_ctas == 0 && kernel.stores == 0) continue;
+    text += (text.empty() ? "'" : ", '") + kernel.launch->name + "'";
+  }
+  return text;
 }
 
 std::string Cores::waiting_warps(std::size_t most) const {
@@ -134,8 +192,9 @@ std::string Cores::waiting_warps(std::size_t most) const {
       if (!warp.running || found++ >= most) continue;
       const CtaSlot& slot = cores_[core].ctas[warp.cta_slot];
       text += (text.empty() ? "" : "; ");
-      text += "warp " + std::to_string(index % launch_->warps_per_cta) + " of CTA " +
-              std::to_string(slot.number) + " on core " + std::to_string(core);
+      text += "warp " + std::to_string(warp.number) + " of CTA " + std::to_string(slot.number);
+      if (kernels_.size() > 1) text += " of '" + kernels_[slot.stream].launch->name + "'";
+      text += " on core " + std::to_string(core);
       text += warp.at_barrier ? " waits at a barrier"
                               : " waits for " + std::to_string(warp.pending) +
                                     (warp.pending == 1 ? " line" : " lines");

@@ -43,6 +43,7 @@ bool Cores::run_operation(const Position& at) {
       time_ps = until;
     }
   }
+  ledger_.charge(warp.stream);
   result_.line_requests += end - operation->first_line;
   if (kind == trace::OpKind::store || kind == trace::OpKind::local_store) {
     line_here(at, time_ps, 0, 0);
@@ -127,8 +128,8 @@ Picoseconds Cores::accept_store(const Position& at, const AskedLine& line, Picos
   if (at.core.stores == max_stores_) return kNever;
   drop_from_l1(at.core, line);
   ++at.core.stores;
-  ++stores_sent_;
-  send(EventKind::store, at, kStoreEntry, line, time_ps);
+  ++kernels_[at.warp.stream].stores;
+  send(EventKind::store, at, at.warp.stream, line, time_ps);
   return kAccepted;
 }
 
@@ -201,8 +202,9 @@ void Cores::write_back(const Position& at, std::size_t way, Picoseconds time_ps)
   const std::uint64_t tag = at.core.l1.tag(way);
   const PlacedLine place = L1Note{at.core.l1.note(way)}.place(tag);
   if (asked(place).tag != tag) return;
-  ++stores_sent_;
-  schedule_.at(time_ps + network_ps_, {EventKind::store, at.core_index, kNobody, place, 0});
+  ++kernels_[at.warp.stream].stores;
+  const std::uint32_t waiter = kNobody - at.warp.stream;
+  schedule_.at(time_ps + network_ps_, {EventKind::store, at.core_index, waiter, place, 0});
 }
 
 // Lines in flight stay.

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +13,7 @@
 
 #include "sim/cores/schedule.hpp"
 #include "sim/migration/address_map.hpp"
+#include "trace/recorded.hpp"
 #include "trace/trace.hpp"
 
 namespace isthmus::sim {
@@ -29,6 +32,7 @@ struct CtaPlace {
   std::uint32_t slot = 0;  ///< in the core
   std::uint32_t num_cores = 0;
   std::uint32_t slots_per_core = 0;  ///< in this launch
+  std::uint32_t stream = 0;          ///< its number: each has local memory of its own
 };
 
 /// The next operations of a warp.
@@ -48,6 +52,7 @@ struct CtaWork {
 
   std::vector<WarpWindow> windows;  ///< [num_warps]; empty: the CTA is held whole, above
   trace::StoredBlock stored;        ///< where windows are read
+  std::uint32_t launch = 0;
   CtaPlace place;
 
   /// Bytes of memory, used or not.
@@ -60,7 +65,7 @@ struct WarpWork {
   const PlacedLine* lines = nullptr;
 };
 
-/// Reads a Source launch by launch.
+/// Reads a Source in its order. Blocks of launches whose CTAs begin later are kept in memory.
 class CtaFeed {
 public:
   /// All running CTAs together hold at most this if their trace can be read again: about as much as
@@ -81,12 +86,10 @@ public:
   /// placed      called after lines have been placed, possibly in new chunks
   CtaFeed(trace::Source& source, AddressMap& map, std::function<void()> placed);
 
-  /// Starts launch `index`, after the end of the launch before it.
-  void begin_launch(std::uint32_t index);
-  /// Writes the launch's next CTA to `work`. Returns its number; none after the last CTA.
+  /// Writes a launch's next CTA, of which there must be one, to `work`. Returns its number.
   ///
   /// Throws      UsageError if the source's CTAs aren't those of the program.
-  std::optional<std::uint32_t> next(const CtaPlace& place, CtaWork& work);
+  std::uint32_t next(std::uint32_t launch, const CtaPlace& place, CtaWork& work);
 
   /// The first work of a warp of a CTA.
   WarpWork begin(CtaWork& work, std::uint32_t warp);
@@ -118,31 +121,49 @@ private:
     }
   };
 
+  /// A block of which the CTAs from `next` on haven't begun.
+  struct Part {
+    trace::Block block;
+    std::uint32_t next = 0;
+  };
+
+  std::uint32_t warps_per_cta(std::uint32_t launch) const {
+    return program().launches[launch].warps_per_cta;
+  }
   bool have_block();
-  Extent extent(std::uint32_t first_warp) const;
-  LocalMemory local_memory(const CtaPlace& place) const;
-  void hold(std::uint32_t first_warp, const Extent& extent, const CtaPlace& place, CtaWork& work);
-  void place_with_local(std::span<const std::uint64_t> lines, const CtaPlace& place, CtaWork& work);
+  void check_order(const trace::Block& block) const;
+  Part& part_of(std::uint32_t launch);
+  static Extent extent(const trace::Block& block, std::uint32_t first_warp,
+                       std::uint32_t warps_per_cta);
+  LocalMemory local_memory(const CtaWork& work) const;
+  void hold(const trace::Block& block, std::uint32_t first_warp, const Extent& extent,
+            CtaWork& work);
+  void place_with_local(std::span<const std::uint64_t> lines, CtaWork& work);
   [[noreturn]] void fail(const std::string& what) const;
 
   // Windows (cta_windows.cpp)
-  bool is_read_in_windows(const Extent& extent, const CtaPlace& place) const;
-  void begin_windows(std::uint32_t first_warp, const Extent& extent, const CtaPlace& place,
+  static bool is_read_in_windows(const trace::Block& block, const Extent& extent,
+                                 const CtaPlace& place);
+  void begin_windows(const trace::Block& block, std::uint32_t first_warp, const Extent& extent,
                      CtaWork& work);
-  void number_chunks(std::uint32_t first_warp, const Extent& extent, const CtaPlace& place);
-  std::uint64_t read_operations(const trace::StoredBlock& stored, WarpWindow& window);
+  void number_chunks(const trace::Block& block, std::uint32_t first_warp, const Extent& extent,
+                     const CtaWork& work);
+  static std::uint64_t read_operations(const CtaWork& work, WarpWindow& window);
   void read_lines(const CtaWork& work, std::uint32_t warp, std::uint64_t first_line,
                   WarpWindow& window);
-  [[noreturn]] void fail_changed() const;
+  [[noreturn]] static void fail_changed(const CtaWork& work);
 
   trace::Source& source_;
   AddressMap& map_;
   std::function<void()> placed_;
-  trace::Block block_;
-  std::uint32_t next_in_block_ = 0;
-  std::uint32_t launch_index_ = 0;
-  std::uint32_t next_cta_ = 0;
-  std::uint32_t warps_per_cta_ = 0;
+  Part last_;  // what the source has given last
+  struct KeptPart {
+    trace::BlockCopy copy;
+    Part part;
+  };
+  std::map<std::uint32_t, std::deque<KeptPart>> kept_;  // by launch, of those before
+  std::uint32_t due_launch_ = 0;                        // of the block after the last one
+  std::uint32_t due_cta_ = 0;
   std::vector<std::uint64_t> real_lines_;  // of a CTA with local memory, or of a window
 };
 

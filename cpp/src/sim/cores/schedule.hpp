@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/time.hpp"
+#include "trace/streams.hpp"
 
 namespace isthmus::sim {
 
@@ -135,6 +136,7 @@ enum class EventKind : std::uint8_t {
   transfer,    ///< index: migration; its fault is handled, and there is room: it starts on the link
   arrived,     ///< index: migration; all of it has arrived
   faults,      ///< the driver may handle the next batch of faults
+  stream,      ///< index: stream; its next work may begin
 };
 
 /// A line: its number (see AddressMap), its partition, and its set in the partition's L2.
@@ -153,8 +155,10 @@ struct PlacedLine {
 enum class AfterTranslation : std::uint8_t { load, store, atomic, l1_hit };
 
 inline constexpr std::uint32_t kNobody = 0xFFF;
-/// The waiter of a store that counts among its core's; kNobody for what L1 writes back.
-inline constexpr std::uint32_t kStoreEntry = 0;
+/// The waiter of a store that counts among its core's is the number of its stream; of what L1 writes
+/// back, kNobody less that of the stream that displaced it.
+inline constexpr std::uint32_t kFirstWriteBack = kNobody + 1 - trace::kMaxStreams;
+static_assert(kFirstWriteBack >= trace::kMaxStreams, "stores and what L1 writes back differ");
 
 /// A line request as an event: the payload is its place.
 struct LineRequest {

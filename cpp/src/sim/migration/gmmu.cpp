@@ -79,7 +79,7 @@ void Gmmu::serve(const LineRequest& request, Picoseconds time_ps, Picoseconds mi
   }
   if (counts_accesses_ && has_frame(page)) count_access(request);
   if (request.kind == EventKind::store) {
-    return store_done(request, partitions_.store(request.place, generation, time_ps));
+    return cores_.stored(request, partitions_.store(request.place, generation, time_ps));
   }
   const bool changes = request.kind == EventKind::atomic;
   const Picoseconds done = partitions_.load(request.place, generation, time_ps, changes);
@@ -97,6 +97,7 @@ void Gmmu::count_access(const LineRequest& request) {
 }
 
 void Gmmu::ask(const Waiting& waiting) {
+  cores_.charge(waiting.request);
   const std::uint32_t line = waiting.request.place.line();
   const std::uint32_t page = map_.page_of(line);
   const std::uint32_t buffer = buffer_of(waiting.request);

@@ -61,8 +61,7 @@ public:
   /// The CPU accesses [address, address + size_bytes): its pages migrate back. Returns the bytes
   /// moved.
   std::uint64_t cpu_request(std::uint64_t address, std::uint64_t size_bytes);
-  /// Removes the lines of [address, address + size_bytes) from the GPU's memory, while nothing is on
-  /// its way. Returns their bytes.
+  /// Removes the lines of [address, address + size_bytes) from the GPU's memory. Returns their bytes.
   ///
   /// go_back     whether they move: otherwise the CPU has them
   std::uint64_t drop(std::uint64_t address, std::uint64_t size_bytes, bool go_back);
@@ -72,8 +71,6 @@ public:
   /// Counts the valid ranges of each page into the result.
   void count_ranges();
 
-  std::uint64_t stores_done() const { return stores_done_; }
-  Picoseconds last_store_ps() const { return last_store_ps_; }
   std::uint32_t under_way() const { return under_way_; }
   /// The touched lines of global and of local memory.
   std::uint64_t touched_global_lines() const { return touched_global_lines_; }
@@ -101,6 +98,7 @@ private:
     std::uint32_t epoch = 0;
     std::uint32_t page = 0;
     std::uint32_t buffer = 0;
+    std::uint32_t stream = 0;  // for whose request it began
     std::uint64_t size_bytes = 0;
     Picoseconds since_ps = 0;
     Picoseconds handled_ps = 0;  // when its fault was handled
@@ -115,11 +113,6 @@ private:
   }
   void serve(const LineRequest& request, Picoseconds time_ps, Picoseconds migration_ps);
   void count_access(const LineRequest& request);
-  void store_done(const LineRequest& request, Picoseconds time_ps) {
-    ++stores_done_;
-    last_store_ps_ = std::max(last_store_ps_, time_ps);
-    cores_.stored(request);
-  }
   void ask(const Waiting& waiting);
   void answer(const Waiting& waiting, std::uint32_t page);
   void serve_remotely(const Waiting& waiting);
@@ -250,8 +243,6 @@ private:
   std::uint32_t transferring_ = 0;       // migrations whose bytes will arrive
   bool batch_waits_for_arrivals_ = false;
 
-  std::uint64_t stores_done_ = 0;
-  Picoseconds last_store_ps_ = 0;
   std::uint64_t touched_global_lines_ = 0;
   std::uint64_t touched_local_lines_ = 0;
 };

@@ -173,8 +173,12 @@ std::uint64_t Gmmu::drop(std::uint64_t address, std::uint64_t size_bytes, bool g
   for_placed_pages(address, size_bytes, [&](std::uint64_t page_address) {
     const std::uint32_t page = map_.page_at(page_address);
     if (!has_frame(page)) return;
-    const std::uint64_t begin = std::max(address, page_address) / unit * unit;
-    const std::uint64_t end = std::min(address + size_bytes, page_address + page_bytes);
+    // With something on its way, a page goes as a whole: what arrives then was in vain.
+    const bool whole = on_their_way_[page] != 0;
+    const std::uint64_t first_byte = whole ? page_address : std::max(address, page_address);
+    const std::uint64_t begin = first_byte / unit * unit;
+    const std::uint64_t end = whole ? page_address + page_bytes
+                                    : std::min(address + size_bytes, page_address + page_bytes);
     const pages::Span part{static_cast<std::uint32_t>(begin - page_address),
                            static_cast<std::uint32_t>((end - begin + unit - 1) / unit * unit)};
     const std::uint32_t slot = slot_of_page_[page];

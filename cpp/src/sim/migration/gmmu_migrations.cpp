@@ -27,6 +27,7 @@ std::uint32_t Gmmu::start(const pages::Answer& answer, std::uint32_t page, std::
   migration.epoch = answer.epoch;
   migration.page = page;
   migration.buffer = buffer;
+  migration.stream = cores_.ledger().charged();
   migration.size_bytes = 0;
   migration.since_ps = schedule_.now_ps();
   migration.handled_ps = kNever;
@@ -58,6 +59,7 @@ void Gmmu::occupy_and_transfer(std::uint32_t index, pages::InFlight in_flight) {
 }
 
 void Gmmu::make_room_and_transfer(std::uint32_t index, pages::InFlight in_flight) {
+  cores_.ledger().charge(migrations_[index].stream);
   const auto room = make_room(migrations_[index].slot, in_flight);
   if (!room) return waits_for_room_.push_back(index);
   ++transferring_;

@@ -27,7 +27,7 @@ void Gmmu::serve_remotely(const Waiting& waiting) {
   const Picoseconds now = schedule_.now_ps() + query_ps_;
   if (waiting.request.kind == EventKind::store) {
     result_.traffic.remote_to_cpu += trace::kLineBytes;
-    return store_done(waiting.request, link_.to_cpu(now, trace::kLineBytes));
+    return cores_.stored(waiting.request, link_.to_cpu(now, trace::kLineBytes));
   }
   result_.traffic.remote_to_gpu += trace::kLineBytes;
   const Picoseconds back = machine_.network.latency_cycles * cycle_ps(machine_.cores.clock_hz);
@@ -43,7 +43,7 @@ void Gmmu::serve_coherently(const Waiting& waiting) {
   if (request.kind == EventKind::store) {
     result_.traffic.remote_to_cpu += trace::kLineBytes;
     const Picoseconds through = partitions_.pass_to_cpu(request.place, generation, now);
-    return store_done(request, link_.to_cpu(through, trace::kLineBytes));
+    return cores_.stored(request, link_.to_cpu(through, trace::kLineBytes));
   }
   Picoseconds waited = now - waiting.since_ps;
   const auto fetch = [&](Picoseconds through) {
