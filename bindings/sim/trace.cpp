@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -92,15 +93,23 @@ void bind_steps(nb::module_& m) {
       .def(
           "__init__",
           [](HostStep* self, const std::string& kind, std::uint64_t address,
-             std::uint64_t size_bytes) {
-            new (self) HostStep{value_of<HostStep::Kind>(kind, "host step"), address, size_bytes};
+             std::uint64_t size_bytes, std::optional<std::uint32_t> stream) {
+            new (self) HostStep{value_of<HostStep::Kind>(kind, "host step"), address, size_bytes,
+                                stream.value_or(trace::kAllStreams)};
           },
-          "kind"_a, "address"_a, "size_bytes"_a)
+          "kind"_a, "address"_a, "size_bytes"_a, "stream"_a = nb::none())
       .def_prop_ro(
           "kind", [](const HostStep& step) { return word_of(step.kind); },
           "\"upload\", \"download\", \"read\" or \"write\".")
       .def_ro("address", &HostStep::address)
-      .def_ro("size_bytes", &HostStep::size_bytes);
+      .def_ro("size_bytes", &HostStep::size_bytes)
+      .def_prop_ro(
+          "stream",
+          [](const HostStep& step) -> std::optional<std::uint32_t> {
+            if (step.stream == trace::kAllStreams) return std::nullopt;
+            return step.stream;
+          },
+          "Of a copy; None: it waits for all streams.");
 }
 
 void bind_launch(nb::module_& m) {
@@ -110,20 +119,22 @@ void bind_launch(nb::module_& m) {
           "__init__",
           [](Launch* self, std::string name, std::uint32_t num_ctas, std::uint32_t warps_per_cta,
              std::uint32_t threads_per_cta, std::uint32_t max_ctas_per_sm,
-             std::uint32_t local_bytes_per_thread, std::vector<HostStep> before) {
-            new (self) Launch{std::move(name),  num_ctas,        warps_per_cta,
-                              threads_per_cta,  max_ctas_per_sm, local_bytes_per_thread,
-                              std::move(before)};
+             std::uint32_t local_bytes_per_thread, std::vector<HostStep> before,
+             std::uint32_t stream) {
+            new (self) Launch{std::move(name),   num_ctas,        warps_per_cta,
+                              threads_per_cta,   max_ctas_per_sm, local_bytes_per_thread,
+                              std::move(before), stream};
           },
           "name"_a, nb::kw_only(), "num_ctas"_a, "warps_per_cta"_a, "threads_per_cta"_a,
-          "max_ctas_per_sm"_a, "local_bytes_per_thread"_a, "before"_a)
+          "max_ctas_per_sm"_a, "local_bytes_per_thread"_a, "before"_a, "stream"_a = 0)
       .def_ro("name", &Launch::name)
       .def_ro("num_ctas", &Launch::num_ctas)
       .def_ro("warps_per_cta", &Launch::warps_per_cta)
       .def_ro("threads_per_cta", &Launch::threads_per_cta)
       .def_ro("max_ctas_per_sm", &Launch::max_ctas_per_sm, "0: not limited.")
       .def_ro("local_bytes_per_thread", &Launch::local_bytes_per_thread)
-      .def_ro("before", &Launch::before, "Host steps before the launch.");
+      .def_ro("before", &Launch::before, "Host steps before the launch.")
+      .def_ro("stream", &Launch::stream);
 }
 
 void bind_program(nb::module_& m) {

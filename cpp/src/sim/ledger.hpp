@@ -17,7 +17,8 @@ public:
   Ledger(const Result& result, std::size_t num_streams) : result_(result), owed_(num_streams) {}
 
   void charge(std::uint32_t stream) {
-    if (stream != charged_) change(stream);
+    if (stream != charged_) [[unlikely]]
+      change(stream);
   }
   std::uint32_t charged() const { return charged_; }
   /// What was counted for a stream since this was last called.
@@ -27,7 +28,8 @@ public:
   }
 
 private:
-  void change(std::uint32_t stream) {
+  // Never a part of the functions that run for each request.
+  [[gnu::noinline, gnu::cold]] void change(std::uint32_t stream) {
     const Counts now = counts_of(result_);
     for (std::size_t i = 0; i < now.size(); ++i) owed_[charged_][i] += now[i] - before_[i];
     before_ = now;

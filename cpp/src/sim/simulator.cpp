@@ -145,17 +145,26 @@ private:
   void wait_for_all() {
     for (std::uint32_t index = 0; index < streams_.size(); ++index) go_on(index, time_ps_);
     while (work_left_ != 0) {
+      run_events();
+      while (const auto ended = cores_.take_ended()) end_launch(*ended);
+    }
+    for (const Stream& stream : streams_) time_ps_ = std::max(time_ps_, stream.free_ps);
+  }
+
+  // Until a launch has ended, or a stream's turn has come.
+  void run_events() {
+    bool is_streams_turn = false;
+    while (!cores_.has_ended() && !is_streams_turn) {
       if (schedule_.empty()) fail();
       const Event event = schedule_.next();
       if (const Event* soon = schedule_.soon(); soon != nullptr) prefetch(*soon);
+      is_streams_turn = Schedule::kind(event) == EventKind::stream;
       handle(event);
       if (schedule_.num_events() % kEventsBetweenPolls == 0 && observer_ != nullptr) {
         observer_->poll(schedule_.now_ps());
         observer_->counted(schedule_.now_ps(), result_);
       }
-      while (const auto ended = cores_.take_ended()) end_launch(*ended);
     }
-    for (const Stream& stream : streams_) time_ps_ = std::max(time_ps_, stream.free_ps);
   }
 
   // A stream's work before was done at `time_ps`. One stream alone needs no events to take its turn.

@@ -114,20 +114,20 @@ def _kernel_rows(
     program: "_native.TraceProgram", result: "SimulationResult", events: "_native.SimTimeline"
 ) -> list[Row]:
     """
-    Give them in the order of first launches. What the host does before a launch is the launch's;
-    what is counted after the last one has a row of its own.
+    Give them in the order of first launches. What the host does before a launch is the launch's, a
+    copy in a stream is its next launch's; what is counted after the last one has a row of its own.
     """
     totals: dict[str, Counter[str]] = {}
     flat = result.flat()
-    ends = [*(counts[1:] for counts in events.launch_ends), [int(flat[name]) for name in _COUNTS]]
+    totals_of_run = [int(flat[name]) for name in _COUNTS]
+    of_launches = [sum(column) for column in zip(*events.launches, strict=True)] or [0] * len(_COUNTS)
+    rest = [all_ - part for all_, part in zip(totals_of_run, of_launches, strict=True)]
     names = [*(launch.name for launch in program.launches), _AFTER]
     times = [*(end - start for start, end in result.launch_ps.tolist()), 0]
-    before = [0] * len(_COUNTS)
-    for name, time_ps, counts in zip(names, times, ends, strict=True):
+    for name, time_ps, counts in zip(names, times, [*events.launches, rest], strict=True):
         row = totals.setdefault(name, Counter())
         row.update({"launches": int(name is not _AFTER), "time_ps": time_ps})
-        row.update({of: now - then for of, now, then in zip(_COUNTS, counts, before, strict=True)})
-        before = counts
+        row.update(dict(zip(_COUNTS, counts, strict=True)))
     if not any(totals[_AFTER].values()):
         del totals[_AFTER]
     return [{By.KERNEL.value: name, **row} for name, row in totals.items()]

@@ -32,15 +32,19 @@ _CAUSES = ("issue", "memory", "page walks", "migration", "barriers")
 
 
 def draw_run(
-    name: str, program: str, result: "SimulationResult", events: "_native.SimTimeline", folder: Path
+    name: str,
+    program: "_native.TraceProgram",
+    result: "SimulationResult",
+    events: "_native.SimTimeline",
+    folder: Path,
 ) -> list[Path]:
     """Draw a run's link, migrations, pages and waits over time, into a folder that exists."""
     check_pictures()
     import altair as alt
 
     edges = np.linspace(0, max(result.total_ps, 1), _BINS + 1)
-    title = alt.TitleParams(f"{one_line(program)}, {one_line(name)}", subtitle=_MODELLED)
-    panels = list(_panels(result, events, edges))
+    title = alt.TitleParams(f"{one_line(program.name)}, {one_line(name)}", subtitle=_MODELLED)
+    panels = list(_panels(program, result, events, edges))
     chart = alt.vconcat(*panels, title=title, spacing=8).resolve_scale(color="independent")
     return write_chart(chart, folder / f"run-{re.sub('[^A-Za-z0-9-]+', '_', name)}")
 
@@ -77,16 +81,14 @@ def draw_sweep(points: Sequence[tuple[Mapping[str, str], int]], folder: Path) ->
 
 
 def _panels(
-    result: "SimulationResult", events: "_native.SimTimeline", edges: "Numbers"
+    program: "_native.TraceProgram",
+    result: "SimulationResult",
+    events: "_native.SimTimeline",
+    edges: "Numbers",
 ) -> "Iterator[alt.Chart]":
     import altair as alt
 
-    kernels = [
-        {"from": start / _PS_PER_US, "to": end / _PS_PER_US, "what": one_line(name)}
-        for name, (start, end) in zip(events.kernels, result.launch_ps.tolist(), strict=True)
-    ]
-    colour = alt.Color("what:N", legend=None)
-    yield _panel(kernels, "kernels", edges, _LOW, color=colour, tooltip=["what:N", "from:Q"])
+    yield _kernels(program, result.launch_ps.tolist(), edges)
     middles = (edges[:-1] + edges[1:]) / 2
     for way in ("GPU", "CPU"):
         busy = result.link.to_gpu if way == "GPU" else result.link.to_cpu
@@ -114,6 +116,37 @@ def _panels(
     title = "warps, by what their time went on; counted when a wait ends"
     rows = _bins(edges, warps)
     yield _panel(rows, title, edges, _MIDDLE, "time, us", y=number, y2="high:Q", color=colour)
+
+
+def _kernels(
+    program: "_native.TraceProgram", spans: list[list[int]], edges: "Numbers"
+) -> "alt.Chart":
+    """Draw kernels, in a row for each stream if there are several."""
+    import altair as alt
+
+    rows = [
+        {
+            "from": start / _PS_PER_US,
+            "to": end / _PS_PER_US,
+            "what": one_line(launch.name),
+            "stream": launch.stream,
+        }
+        for launch, (start, end) in zip(program.launches, spans, strict=True)
+    ]
+    num_streams = len({launch.stream for launch in program.launches})
+    title, lanes = "kernels", {}
+    if num_streams > 1:
+        title = "kernels, by stream"
+        lanes = {"y": alt.Y("stream:N", title=None, axis=alt.Axis(labelOverlap=True))}
+    return _panel(
+        rows,
+        title,
+        edges,
+        min(_TALL, _LOW * num_streams),
+        color=alt.Color("what:N", legend=None),
+        tooltip=["what:N", "from:Q"],
+        **lanes,
+    )
 
 
 def _panel(

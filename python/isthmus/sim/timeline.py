@@ -29,10 +29,12 @@ _PROCESSES = {
 # Rows are for 2 MiB each, whatever the page size.
 _PAGE_BITS = 21
 # The names of each kind's rows.
-_ROWS = {1: "kernels", 2: "core {owner}", 3: "{address}", 4: "{address}", 5: "link", 6: "link"}
+_ROWS = {1: "stream {owner}", 2: "core {owner}", 3: "{address}", 4: "{address}", 5: "link", 6: "link"}
 Event = dict[str, object]
 Row = tuple[str, int, int, int, int]
-"""Kind, where (core, address or kernel), amount (bytes or CTA), start and end in picoseconds."""
+"""
+Kind, where (core, address or kernel), amount (bytes, CTA or stream), start and end in picoseconds.
+"""
 
 
 @dataclass
@@ -60,9 +62,9 @@ class _Rows:
 
     def number(self, row: Row) -> int:
         """Give the number of an event's row; events come in the order of their starts."""
-        kind, where, _, start_ps, end_ps = row
+        kind, where, amount, start_ps, end_ps = row
         process = _PROCESSES[kind][0]
-        owner = where if kind == "cta" else 0
+        owner = {"cta": where, "launch": amount}.get(kind, 0)
         if kind in {"migration", "eviction"}:
             owner = where >> _PAGE_BITS
         lane = self._owners[process, owner].take(start_ps, end_ps)

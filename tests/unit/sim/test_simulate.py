@@ -325,7 +325,7 @@ def test_nothing_overlaps_in_a_row_of_a_timeline_and_rows_have_names() -> None:
             assert ends.get(event["tid"], 0) <= event["ts"] + 1e-6
             ends[event["tid"]] = event["ts"] + event["dur"]
     assert set(ends) == set(names)
-    assert {"kernels", "core 0", "core 0, at once", "link"} <= set(names.values())
+    assert {"stream 0", "core 0", "core 0, at once", "link"} <= set(names.values())
 
 
 def test_a_timeline_takes_so_many_events_and_counts_the_others() -> None:

@@ -133,16 +133,16 @@ struct Core {
   std::uint32_t queue_first = 0;
   std::uint32_t queue_size = 0;
   std::vector<Warp> warps;
-  std::vector<std::uint16_t> free_warps;  ///< a heap, the lowest on top
   std::vector<CtaSlot> ctas;
-  std::uint32_t num_ctas = 0;     ///< that run
-  std::uint64_t share_taken = 0;  ///< of registers and shared memory, in 2^-32: see Kernel
   Lookaside tlb;
   CacheSets l1;  ///< times: kNever while unknown
   std::vector<Miss> misses;
   std::vector<std::uint16_t> waiters;  ///< [misses x merges], warps
   std::vector<std::uint16_t> free_misses;
   Fills fills;
+  std::vector<std::uint16_t> free_warps;  ///< a heap, the lowest on top
+  std::uint32_t num_ctas = 0;             ///< that run
+  std::uint64_t share_taken = 0;  ///< of registers and shared memory, in 2^-32: see Kernel
 };
 
 }  // namespace isthmus::sim

@@ -70,8 +70,8 @@ Cores::Cores(const ModelledMachine& machine, Picoseconds lookahead_ps, const Add
 
 void Cores::on_warp_ready(std::uint32_t warp) {
   const Position at = position(warp);
-  const Picoseconds now = schedule_.now_ps();
   ledger_.charge(at.warp.stream);
+  const Picoseconds now = schedule_.now_ps();
   if (at.warp.operation->ends_window) [[unlikely]]
     begin_window(at);
   const Operation& operation = *at.warp.operation;
@@ -140,11 +140,11 @@ void Cores::wake(Core& core, std::uint32_t core_index, Picoseconds time_ps) {
 
 void Cores::end_operation(const Position& at) {
   Warp& warp = at.warp;
+  ledger_.charge(warp.stream);
   // A line that another warp requested earlier may have waited longer than this warp.
   const Picoseconds waited = warp.ready_ps - warp.since_ps;
   const Picoseconds migration = std::min(warp.migration_ps, waited);
   const Picoseconds translation = std::min(warp.translation_ps, waited - migration);
-  ledger_.charge(warp.stream);
   result_.stalls.migration_ps += migration;
   result_.stalls.translation_ps += translation;
   result_.stalls.memory_ps += waited - migration - translation;

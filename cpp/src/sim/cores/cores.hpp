@@ -47,9 +47,11 @@ public:
   /// empty_l1    if no other launch runs
   /// Throws      UsageError if a CTA doesn't fit on a core.
   void begin_launch(std::uint32_t stream, std::uint32_t launch, LaunchStart start, bool empty_l1);
+  bool has_ended() const { return has_ended_; }
   /// A stream whose launch has ended since this was last called: all of its CTAs and stores are done.
   std::optional<std::uint32_t> take_ended() {
-    if (ended_.empty()) return std::nullopt;
+    has_ended_ = !ended_.empty();
+    if (!has_ended_) return std::nullopt;
     const std::uint32_t stream = ended_.back();
     ended_.pop_back();
     return stream;
@@ -142,6 +144,7 @@ private:
     if (kernel.stores != 0 || kernel.running_ctas != 0 || kernel.ctas_left != 0) return;
     --running_launches_;
     ended_.push_back(stream);
+    has_ended_ = true;
   }
   static std::uint32_t stream_of_store(const LineRequest& request) {
     return request.waiter < kFirstWriteBack ? request.waiter : kNobody - request.waiter;
@@ -266,6 +269,7 @@ private:
   std::vector<Kernel> kernels_;      // of each stream
   std::deque<std::uint32_t> queue_;  // streams whose launches have CTAs that haven't begun
   std::vector<std::uint32_t> ended_;
+  bool has_ended_ = false;  // there may be some
   std::uint32_t running_launches_ = 0;
 };
 

@@ -209,7 +209,7 @@ def _run_one(
     if plots is not None:
         from isthmus.sim.pictures import draw_run
 
-        drawn = draw_run(name, program.name, result, events, plots)
+        drawn = draw_run(name, program, result, events, plots)
         say_lines(f"drawn: {counted(len(drawn), 'file')} in {plots}")
     if draws and events.num_dropped:
         what = "timeline leaves" if plots is None else "pictures leave"

@@ -27,10 +27,14 @@ if TYPE_CHECKING:
 PROGRAM_KEY = b"isthmus.trace.program"
 VERSION_KEY = b"isthmus.trace.version"
 SEAL_KEY = b"isthmus.trace.seal"
-VERSION = b"1"
+VERSION = b"2"
+# Version 1 has no streams.
+_READ_VERSIONS = (b"1", VERSION)
 _FORMAT = "docs/traces.md has the format"
 # As in cpp/src/trace/checking.hpp; the simulator puts local memory behind.
 ADDRESSES_END = 1 << 57
+# As in cpp/src/trace/trace.hpp, where the number behind means all streams.
+STREAMS_END = (1 << 32) - 1
 # By the number in the file. As `OpKind` in cpp/src/trace/trace.hpp.
 KINDS = ("load", "store", "atomic", "local_load", "local_store", "barrier", "end")
 
@@ -103,9 +107,9 @@ def program_of(schema: "pa.Schema") -> bytes:
             )
             one, other = (shortened(text, most=200) for text in texts)
             raise UsageError(f"a column is {one}, and has to be {other}", hint=_FORMAT)
-    if metadata.get(VERSION_KEY) != VERSION:
+    if metadata.get(VERSION_KEY) not in _READ_VERSIONS:
         shown = shortened(metadata.get(VERSION_KEY, b"none").decode(errors="replace"))
-        raise UsageError(f"its isthmus.trace.version is {shown}; this Isthmus reads version 1")
+        raise UsageError(f"its isthmus.trace.version is {shown}; this Isthmus reads versions 1 and 2")
     return bytes(program)
 
 

@@ -100,7 +100,7 @@ class _Import:
     text_bytes: int = 0
     counts: dict[str, int] = field(default_factory=dict)
     launches: "list[_native.TraceLaunch]" = field(default_factory=list)
-    streams: set[int] = field(default_factory=set)
+    streams: dict[int, int] = field(default_factory=dict)
     touched: "_native.TouchedLines" = field(init=False)
 
     def __post_init__(self) -> None:
@@ -150,9 +150,9 @@ class _Import:
                 max_ctas_per_sm=launch.max_ctas_per_sm,
                 local_bytes_per_thread=launch.local_bytes_per_thread,
                 before=_steps(self.commands.kernels[number].before),
+                stream=self.streams.setdefault(kernel.stream, len(self.streams)),
             )
         )
-        self.streams.add(kernel.stream)
         for name in COUNTS:
             self.counts[name] = self.counts.get(name, 0) + getattr(kernel.counts, name)
 

@@ -4,11 +4,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from isthmus.sim.trace.format import STREAMS_END
+
 if TYPE_CHECKING:
     from isthmus import _native
 
 _Address = Annotated[int, Field(ge=0, lt=1 << 64)]
 _Count = Annotated[int, Field(ge=0, lt=1 << 32)]
+_Stream = Annotated[int, Field(ge=0, lt=STREAMS_END)]
 
 
 class _Part(BaseModel):
@@ -29,6 +32,7 @@ class HostStep(_Part):
     kind: Literal["upload", "download", "read", "write", "upload_again"]
     address: _Address
     size_bytes: _Address
+    stream: _Stream | None = None
 
 
 class Launch(_Part):
@@ -41,6 +45,7 @@ class Launch(_Part):
     max_ctas_per_sm: _Count
     local_bytes_per_thread: _Count
     before: list[HostStep]
+    stream: _Stream = 0
 
 
 class Program(_Part):

@@ -62,7 +62,10 @@ def warnings_of(
         text.format(count=f"{counts[name]:,}") for name, text in _WARNINGS.items() if counts[name]
     ]
     if num_streams > 1:
-        found.append(f"the kernels ran on {num_streams} streams; here they run one after the other")
+        found.append(
+            f"the kernels ran on {num_streams} streams, and the trace doesn't say which waited for "
+            "another (events): here they wait for copies alone"
+        )
     if num_lists > 1:
         found.append(
             f"the folder has {num_lists} lists of kernels, one for each CUDA context; only "

@@ -12,6 +12,7 @@ from isthmus.ground.spelling import one_line, shortened, writable
 from isthmus.sim.trace.file import TraceSummary, record_trace
 from isthmus.sim.trace.format import (
     ADDRESSES_END,
+    STREAMS_END,
     BlockArrays,
     block_schema,
     require_arrow,
@@ -140,16 +141,22 @@ class TraceWriter:
         self._allocations.append((begin, length, name))
         return begin
 
-    def host(self, kind: str, address: int, size_bytes: int) -> None:
+    def host(self, kind: str, address: int, size_bytes: int, *, stream: int | None = None) -> None:
         """
         Declare what the host does before the next launch, or after the last one: "upload" or
         "download", an explicit copy; "read" or "write", the CPU's access to data that isn't copied;
         or "upload_again", a copy of data that the CPU never changes.
+
+        A copy in a `stream` comes after the copies and launches before it in that stream. Any other
+        step waits for all that comes before it, and all that follows waits for it.
         """
         from isthmus import _native
 
         with _refusing(str(self.path)):
-            step = _native.TraceHostStep(_text("kind", kind), *_range(address, size_bytes))
+            place = None if stream is None else _count("stream", stream, 0, STREAMS_END)
+            if place is not None and kind in {"read", "write"}:
+                raise UsageError(f"a {kind} has stream {place}: only copies have a stream")
+            step = _native.TraceHostStep(_text("kind", kind), *_range(address, size_bytes), place)
         self._steps.append(step)
 
     def launch(
@@ -160,6 +167,7 @@ class TraceWriter:
         threads_per_cta: int,
         max_ctas_per_sm: int = 0,
         local_bytes_per_thread: int = 0,
+        stream: int = 0,
     ) -> None:
         """
         Begin a kernel; `write` then gives its operations. UsageError if a number is impossible, or
@@ -172,6 +180,8 @@ class TraceWriter:
             max_ctas_per_sm: As many run on a core at once by registers and shared memory; 0: as
                 many as the modelled machine allows.
             local_bytes_per_thread: What "local_load" and "local_store" may access.
+            stream: Kernels of one stream run one after the other, those of different streams at the
+                same time. Any number names one.
         """
         from isthmus import _native
 
@@ -187,6 +197,7 @@ class TraceWriter:
                 max_ctas_per_sm=_count("max_ctas_per_sm", max_ctas_per_sm, 0, _COUNTS_END),
                 local_bytes_per_thread=local,
                 before=self._steps,
+                stream=_count("stream", stream, 0, STREAMS_END),
             )
         self._launches.append(launch)
         self._steps, self._next_cta = [], 0
