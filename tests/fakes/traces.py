@@ -23,7 +23,8 @@ def program(
             threads_per_cta=40,
             max_ctas_per_sm=3,
             local_bytes_per_thread=64,
-            before=[_native.TraceHostStep("upload", 0xC0000000, 4096)],
+            before=[_native.TraceHostStep("upload", 0xC0000000, 4096, number or None)],
+            stream=number,
         )
         for number, count in enumerate(num_ctas)
     ]

@@ -45,6 +45,15 @@ public:
     launches_.push_back(std::move(ctas));
     return *this;
   }
+  /// The stream of the last launch.
+  Builder& stream(std::uint32_t stream) {
+    return in_stream_of(program_.launches.size() - 1, stream);
+  }
+  Builder& in_stream_of(std::size_t launch, std::uint32_t stream) {
+    program_.launches[launch].stream = stream;
+    return *this;
+  }
+  trace::Launch& last() { return program_.launches.back(); }
   Builder& before(std::size_t launch, std::vector<trace::HostStep> steps) {
     program_.launches[launch].before = std::move(steps);
     return *this;
@@ -58,18 +67,24 @@ public:
     return *this;
   }
 
-  std::shared_ptr<const trace::Recording> recording() const {
+  std::shared_ptr<const trace::Recording> recording(std::uint32_t ctas_per_block = ~0U) const {
     const auto recording = std::make_shared<trace::Recording>(program_);
     for (std::uint32_t launch = 0; launch < launches_.size(); ++launch) {
       trace::BlockBuilder block;
+      std::uint32_t first_cta = 0;
       for (const auto& cta : launches_[launch]) {
+        if (block.num_ctas() == ctas_per_block) {
+          recording->add(block.block(launch, first_cta));
+          first_cta += ctas_per_block;
+          block.clear();
+        }
         for (const WarpSteps& warp : cta) {
           for (const Step& step : warp) block.add(step.kind, step.compute, step.lines);
           block.end_warp(0);
         }
         block.end_cta();
       }
-      recording->add(block.block(launch, 0));
+      recording->add(block.block(launch, first_cta));
     }
     return recording;
   }
@@ -81,6 +96,10 @@ private:
 
 inline trace::HostStep upload(std::uint64_t address, std::uint64_t size_bytes) {
   return {trace::HostStep::Kind::upload, address, size_bytes};
+}
+inline trace::HostStep in_stream(trace::HostStep step, std::uint32_t stream) {
+  step.stream = stream;
+  return step;
 }
 inline trace::HostStep download(std::uint64_t address, std::uint64_t size_bytes) {
   return {trace::HostStep::Kind::download, address, size_bytes};

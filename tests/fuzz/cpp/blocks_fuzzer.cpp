@@ -88,8 +88,12 @@ void damage(InputBytes& input, Arrays& arrays) {
 }
 
 trace::HostStep host_step(InputBytes& input) {
-  return {static_cast<trace::HostStep::Kind>(input.byte() % 4), input.take<std::uint64_t>() >> 8U,
-          input.take<std::uint64_t>() >> (input.byte() % 64)};
+  const std::uint8_t shape = input.byte();
+  trace::HostStep step{static_cast<trace::HostStep::Kind>(shape % 4),
+                       input.take<std::uint64_t>() >> 8U,
+                       input.take<std::uint64_t>() >> (input.byte() % 64)};
+  if (shape >= 0x80) step.stream = shape / 4U % 4U;
+  return step;
 }
 
 trace::Program program_of(InputBytes& input) {
@@ -99,7 +103,9 @@ trace::Program program_of(InputBytes& input) {
     launch.num_ctas = 1 + input.byte() % 3U;
     launch.threads_per_cta = 1 + input.byte() % 96U;
     launch.warps_per_cta = (launch.threads_per_cta + 31) / 32;
-    launch.max_ctas_per_sm = input.byte() % 4U;
+    const std::uint8_t shape = input.byte();
+    launch.max_ctas_per_sm = shape % 4U;
+    launch.stream = shape / 4U % 4U;
     launch.local_bytes_per_thread = input.byte() % 4 == 0 ? input.take<std::uint32_t>() : 0;
     if (input.byte() % 4 == 0) launch.before.push_back(host_step(input));
     program.launches.push_back(launch);
