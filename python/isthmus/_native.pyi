@@ -1782,7 +1782,7 @@ class SimTimeline:
     @property
     def rows(self) -> list[tuple[str, int, int, int, int]]:
         """
-        (kind, where, amount, start_ps, end_ps). `where` and `amount` are, for launch: its number; cta: core and number; migration and eviction: address and bytes; to_gpu and to_cpu: 0 and bytes.
+        (kind, where, amount, start_ps, end_ps). `where` and `amount` are, for launch: its number and stream; cta: core and number; migration and eviction: address and bytes; to_gpu and to_cpu: 0 and bytes.
         """
 
     @property
@@ -1792,8 +1792,10 @@ class SimTimeline:
         """
 
     @property
-    def launch_ends(self) -> list[list[int]]:
-        """The same at each launch's end."""
+    def launches(self) -> list[list[int]]:
+        """
+        For each launch, what was counted for it: as `samples`, without the time.
+        """
 
     @property
     def kernels(self) -> list[str]:
@@ -1819,7 +1821,7 @@ class TraceAllocation:
 class TraceHostStep:
     """What the host does between launches."""
 
-    def __init__(self, kind: str, address: int, size_bytes: int) -> None: ...
+    def __init__(self, kind: str, address: int, size_bytes: int, stream: int | None = None) -> None: ...
 
     @property
     def kind(self) -> str:
@@ -1831,10 +1833,14 @@ class TraceHostStep:
     @property
     def size_bytes(self) -> int: ...
 
+    @property
+    def stream(self) -> int | None:
+        """Of a copy; None: it waits for all streams."""
+
 class TraceLaunch:
     """One kernel of a traced program."""
 
-    def __init__(self, name: str, *, num_ctas: int, warps_per_cta: int, threads_per_cta: int, max_ctas_per_sm: int, local_bytes_per_thread: int, before: Sequence[TraceHostStep]) -> None: ...
+    def __init__(self, name: str, *, num_ctas: int, warps_per_cta: int, threads_per_cta: int, max_ctas_per_sm: int, local_bytes_per_thread: int, before: Sequence[TraceHostStep], stream: int = 0) -> None: ...
 
     @property
     def name(self) -> str: ...
@@ -1858,6 +1864,9 @@ class TraceLaunch:
     @property
     def before(self) -> list[TraceHostStep]:
         """Host steps before the launch."""
+
+    @property
+    def stream(self) -> int: ...
 
 class TraceProgram:
     """What is known before any operation is read."""

@@ -193,6 +193,7 @@ def test_what_had_to_be_assumed_is_said(tmp_path: Path) -> None:
     commands = "kernel-1.traceg\nNcclAllReduce\nkernel-2.traceg\n"
     report = imported(tmp_path, *texts, commands=commands)
     assert told(report, "ran on 2 streams")
+    assert [launch.stream for launch in report.program.launches] == [0, 1]
     assert told(report, "1 lines of the list are neither copies nor kernels")
     assert told(report, "all data begins on the CPU")
 

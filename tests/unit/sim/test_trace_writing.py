@@ -38,13 +38,14 @@ def described(path: Path, program: _native.TraceProgram) -> TraceWriter:
 
 def launch(trace: TraceWriter, one: _native.TraceLaunch) -> None:
     for step in one.before:
-        trace.host(step.kind, step.address, step.size_bytes)
+        trace.host(step.kind, step.address, step.size_bytes, stream=step.stream)
     trace.launch(
         one.name,
         num_ctas=one.num_ctas,
         threads_per_cta=one.threads_per_cta,
         max_ctas_per_sm=one.max_ctas_per_sm,
         local_bytes_per_thread=one.local_bytes_per_thread,
+        stream=one.stream,
     )
 
 
