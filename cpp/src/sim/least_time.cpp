@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "sim/cores/cores.hpp"
-#include "trace/streams.hpp"
+#include "trace/checking.hpp"
 
 namespace isthmus::sim {
 
@@ -81,12 +81,12 @@ Picoseconds LeastTime::of_launch(const Launch& done, const trace::Launch& launch
 }
 
 Picoseconds LeastTime::total_ps() const {
-  const trace::Streams streams(program());
-  std::vector<Picoseconds> of_stream(streams.count());
+  const auto streams = trace::number_streams(program());
+  std::vector<Picoseconds> of_stream(std::max<std::size_t>(1, streams.size()));
   Launch all;
   for (std::size_t index = 0; index < launches_.size(); ++index) {
     const trace::Launch& launch = program().launches[index];
-    of_stream[streams.number(launch.stream)] +=
+    of_stream[streams.at(launch.stream)] +=
         machine_.launch.latency_ps + of_launch(launches_[index], launch);
     all.instructions += launches_[index].instructions;
     all.lines += launches_[index].lines;

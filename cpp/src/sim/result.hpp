@@ -1,6 +1,7 @@
 // The result of a run. All of it is modelled.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -68,6 +69,19 @@ struct LaunchTimes {
   Picoseconds start_ps = 0;
   Picoseconds end_ps = 0;
 };
+
+/// The time that is within any of the spans.
+inline Picoseconds covered_ps(std::vector<LaunchTimes> spans) {
+  std::ranges::sort(spans, {}, &LaunchTimes::start_ps);
+  Picoseconds sum = 0;
+  Picoseconds until = 0;
+  for (const LaunchTimes& span : spans) {
+    if (span.end_ps <= until) continue;
+    sum += span.end_ps - std::max(until, span.start_ps);
+    until = span.end_ps;
+  }
+  return sum;
+}
 
 struct Result {
   Picoseconds total_ps = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,7 +19,7 @@
 #include "sim/migration/gmmu.hpp"
 #include "sim/migration/hinted_memory.hpp"
 #include "sim/streamed_copies.hpp"
-#include "trace/streams.hpp"
+#include "trace/checking.hpp"
 
 namespace isthmus::sim {
 namespace {
@@ -40,19 +41,6 @@ Picoseconds lookahead_ps(const ModelledMachine& machine, const pages::MigrationP
   return network + machine.partitions.l2_cycles * cycle + port_line_ps(machine);
 }
 
-/// The time that is within any of the spans.
-Picoseconds covered_ps(std::vector<LaunchTimes> spans) {
-  std::ranges::sort(spans, {}, &LaunchTimes::start_ps);
-  Picoseconds sum = 0;
-  Picoseconds until = 0;
-  for (const LaunchTimes& span : spans) {
-    if (span.end_ps <= until) continue;
-    sum += span.end_ps - std::max(until, span.start_ps);
-    until = span.end_ps;
-  }
-  return sum;
-}
-
 /// One run: the parts of the machine, and the order of its steps.
 class Simulation {
 public:
@@ -64,18 +52,19 @@ public:
         residency_(map_),
         least_(machine, source),
         feed_(least_, map_, [this] { grow(); }),
-        numbers_(source.program()),
+        numbers_(trace::number_streams(source.program())),
+        streams_(std::max<std::size_t>(1, numbers_.size())),
         cores_(machine, lookahead_ps(machine, policy, options), map_, residency_, feed_,
-               numbers_.count(), schedule_, result_, observer),
+               streams_.size(), schedule_, result_, observer),
         link_(machine.link, result_.utilisation, observer),
         gmmu_(machine, policy, options, map_, residency_, schedule_, cores_, link_, result_,
               observer),
-        hinted_(hints(machine, source)),
-        host_(machine, options, source.program(), map_, residency_, link_, gmmu_,
-              hinted_ ? &*hinted_ : nullptr, result_),
-        launch_ps_(machine.launch.latency_ps),
-        streams_(numbers_.count()) {
-    if (hinted_) hinted_->count_advice(result_);
+        host_{machine, options, feed_.program(), map_, residency_, link_, gmmu_, hinted_, result_},
+        launch_ps_(machine.launch.latency_ps) {
+    if (options.mode == Mode::migrate && options.hints != Hints::none) {
+      hinted_.emplace(machine, options, source, map_, link_, gmmu_, [this] { grow(); });
+      hinted_->count_advice(result_);
+    }
     if (options.mode != Mode::overlapped) return;
     copies_.emplace(plan_copies(source, options.chunk_bytes, options.chunk_order),
                     options.count_downloads, link_, result_.traffic);
@@ -86,11 +75,11 @@ public:
     result_.launches.resize(program.launches.size(), {0, kNever});
     if (copies_) copies_->launches_ended(0, time_ps_);
     for (std::uint32_t index = 0; index < program.launches.size(); ++index) {
-      const std::uint32_t stream = numbers_.number(program.launches[index].stream);
+      const std::uint32_t stream = numbers_.at(program.launches[index].stream);
       take(program.launches[index].before, stream);
       add(stream, {nullptr, index});
     }
-    if (program.launches.empty()) end_launches();
+    if (program.launches.empty()) note_ends();
     take(program.after, 0);
     wait_for_all();
     copy_what_was_touched();
@@ -99,11 +88,6 @@ public:
   }
 
 private:
-  std::optional<HintedMemory> hints(const ModelledMachine& machine, trace::Source& source) {
-    if (options_.mode != Mode::migrate || options_.hints == Hints::none) return std::nullopt;
-    return HintedMemory(machine, options_, source, map_, link_, gmmu_, [this] { grow(); });
-  }
-
   void grow() {
     residency_.grow([this](std::uint32_t chunk) { return gmmu_.starts_resident(chunk); },
                     options_.mode != Mode::migrate);
@@ -133,7 +117,7 @@ private:
     if (copies_) return;
     for (const trace::HostStep& step : steps) {
       if (step.stream != trace::kAllStreams) {
-        add(numbers_.number(step.stream), {&step, 0});
+        add(numbers_.at(step.stream), {&step, 0});
         continue;
       }
       wait_for_all();
@@ -216,23 +200,22 @@ private:
       observer_->launched(stream.launch, feed_.program().launches[stream.launch], {start, end},
                           cores_.ledger().take(index));
     }
-    if (++launches_ended_ == result_.launches.size()) end_launches();
+    note_ends();
     if (copies_) book_copies(end);
     go_on(index, end);
   }
 
-  void end_launches() {
+  void note_ends() {
+    const std::vector<LaunchTimes>& launches = result_.launches;
+    while (num_ended_ < launches.size() && launches[num_ended_].end_ps != kNever) ++num_ended_;
+    if (num_ended_ != launches.size()) return;
     feed_.check_end();
     gmmu_.count_ranges();
   }
 
   // Copies wait for all launches before them in the program.
   void book_copies(Picoseconds time_ps) {
-    const std::vector<LaunchTimes>& launches = result_.launches;
-    while (ended_in_order_ < launches.size() && launches[ended_in_order_].end_ps != kNever) {
-      ++ended_in_order_;
-    }
-    copies_->launches_ended(ended_in_order_, time_ps);
+    copies_->launches_ended(num_ended_, time_ps);
     for (std::uint32_t index = 0; index < streams_.size(); ++index) {
       if (std::exchange(streams_[index].waits_for_copies, false)) go_on(index, time_ps);
     }
@@ -309,7 +292,8 @@ private:
   // A programmer's copies of touched data, known only now but made before the start: all times
   // shift by them.
   void copy_what_was_touched() {
-    if (options_.mode != Mode::programmer || !host_.copies_what_was_touched()) return;
+    if (options_.mode != Mode::programmer) return;
+    if (host_.programmer_data == ProgrammerData::uploads) return;
     result_.traffic.copied_to_gpu = host_.bytes_to_copy();
     const Picoseconds end = link_.to_gpu(time_ps_, result_.traffic.copied_to_gpu);
     copying_.push_back({time_ps_, end});
@@ -332,8 +316,7 @@ private:
     result_.touched_bytes =
         (gmmu_.touched_global_lines() + (local_migrates ? gmmu_.touched_local_lines() : 0)) *
         trace::kLineBytes;
-    if (options_.mode != Mode::ideal)
-      result_.accessed_bytes = host_.accessed_bytes(feed_.program());
+    if (options_.mode != Mode::ideal) result_.accessed_bytes = host_.accessed_bytes();
     result_.link_to_gpu_busy_ps = link_.to_gpu_busy_ps();
     result_.link_to_cpu_busy_ps = link_.to_cpu_busy_ps();
     result_.events = schedule_.num_events();
@@ -354,7 +337,8 @@ private:
   Residency residency_;
   LeastTime least_;
   CtaFeed feed_;
-  trace::Streams numbers_;
+  std::map<std::uint32_t, std::uint32_t> numbers_;  // of streams
+  std::vector<Stream> streams_;
   Cores cores_;
   HostLink link_;
   Gmmu gmmu_;
@@ -362,10 +346,8 @@ private:
   std::optional<StreamedCopies> copies_;  // in the mode overlapped
   HostSteps host_;
   Picoseconds launch_ps_;
-  std::vector<Stream> streams_;
-  std::size_t work_left_ = 0;  // of all streams, and launches that run
-  std::size_t launches_ended_ = 0;
-  std::uint32_t ended_in_order_ = 0;  // the first launches, up to one that hasn't ended
+  std::size_t work_left_ = 0;         // of all streams, and launches that run
+  std::uint32_t num_ended_ = 0;       // of the first launches, up to one that hasn't ended
   std::vector<LaunchTimes> copying_;  // when copies were made or waited for
   Picoseconds time_ps_ = 0;
 };

@@ -6,10 +6,13 @@
 // isn't an event: a server is only the time until which it is busy, and a request at its turn takes
 // the next slot.
 //
-//   core      CTAs go in order to the core with the most room. Issue: a warp's n instructions end
-//             when both its dependent chain (n x dependent_issue_cycles) and the core's issue
-//             slots, taken in the order in which warps become ready, have passed. Load/store unit:
-//             one line a cycle, in order; L1 with outstanding misses; TLB
+//   streams   launches of one follow each other; those of different streams run at the same time,
+//             and copies in a stream beside them
+//   core      CTAs go in order to the core with the most room, those of the launch that began first
+//             before any of the next. Source: GPGPU-Sim, select_kernel. Issue: a warp's n
+//             instructions end when both its dependent chain (n x dependent_issue_cycles) and the
+//             core's issue slots, taken in the order in which warps become ready, have passed.
+//             Load/store unit: one line a cycle, in order; L1 with outstanding misses; TLB
 //   GMMU      at the memory side: if the line isn't resident, its migration is requested or waited
 //             for, or the line is fetched remotely
 //   link      one server for each direction
@@ -19,7 +22,7 @@
 // and texture caches; contention in the network except at the partitions' ports; back pressure of
 // stores, L2 misses and DRAM queues; DRAM rows, refresh, and, unless partitions.arrivals_in_dram,
 // the DRAM bandwidth of arriving data; page table reads as memory traffic (a walk is only a
-// latency); computation of the CPU between launches; overlap of launches; coherence with the CPU
+// latency); computation of the CPU between launches; events between streams; coherence with the CPU
 // while a kernel runs. A modelled time doesn't predict a real machine's: use it for ratios between
 // policies on the same machine.
 #pragma once

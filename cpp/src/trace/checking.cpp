@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "trace/streams.hpp"
 #include "trace/text_reader.hpp"
 
 namespace isthmus::trace {
@@ -172,7 +171,24 @@ void check_program(const Program& program) {
     check_steps(program.launches[i].before, numbered(" before launch", i));
   }
   check_steps(program.after, " after the last launch");
-  const Streams checked(program);
+  number_streams(program);
+}
+
+std::map<std::uint32_t, std::uint32_t> number_streams(const Program& program) {
+  std::map<std::uint32_t, std::uint32_t> numbers;
+  const auto add = [&numbers](const auto& of) {
+    if (of.stream == kAllStreams) return;
+    numbers.emplace(of.stream, static_cast<std::uint32_t>(numbers.size()));
+    if (numbers.size() <= kMaxStreams) return;
+    throw UsageError("the program has more than " + std::to_string(kMaxStreams) +
+                     " streams: give fewer of them to its launches and copies");
+  };
+  for (const Launch& launch : program.launches) {
+    std::ranges::for_each(launch.before, add);
+    add(launch);
+  }
+  std::ranges::for_each(program.after, add);
+  return numbers;
 }
 
 void check_block(const Program& program, const Block& block) {

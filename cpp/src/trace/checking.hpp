@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 
 #include "trace/trace.hpp"
 
@@ -16,6 +17,11 @@ inline constexpr std::uint32_t kThreadsPerWarp = 32;
 
 /// Throws      UsageError if a launch, an allocation or a host step of the program is impossible.
 void check_program(const Program& program);
+
+/// Numbers a program's streams from 0, in the order in which it first uses them.
+///
+/// Throws      UsageError if there are more than kMaxStreams.
+std::map<std::uint32_t, std::uint32_t> number_streams(const Program& program);
 
 /// Throws      UsageError if a block of this program violates a rule of trace.hpp; the message
 ///             names the warp and the operation.

@@ -40,6 +40,8 @@ struct Allocation {
 
 /// The stream of a host step that waits for everything before it, and everything after it for it.
 inline constexpr std::uint32_t kAllStreams = ~0U;
+/// The most streams of a program: their numbers stand in the simulator's events.
+inline constexpr std::size_t kMaxStreams = 1024;
 
 /// A step of the host between launches, in this order.
 struct HostStep {

@@ -119,9 +119,9 @@ def _kernel_rows(
     """
     totals: dict[str, Counter[str]] = {}
     flat = result.flat()
-    totals_of_run = [int(flat[name]) for name in _COUNTS]
-    of_launches = [sum(column) for column in zip(*events.launches, strict=True)] or [0] * len(_COUNTS)
-    rest = [all_ - part for all_, part in zip(totals_of_run, of_launches, strict=True)]
+    rest = [int(flat[name]) for name in _COUNTS]
+    for counts in events.launches:
+        rest = [all_ - part for all_, part in zip(rest, counts, strict=True)]
     names = [*(launch.name for launch in program.launches), _AFTER]
     times = [*(end - start for start, end in result.launch_ps.tolist()), 0]
     for name, time_ps, counts in zip(names, times, [*events.launches, rest], strict=True):

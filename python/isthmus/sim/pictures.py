@@ -88,7 +88,18 @@ def _panels(
 ) -> "Iterator[alt.Chart]":
     import altair as alt
 
-    yield _kernels(program, result.launch_ps.tolist(), edges)
+    streams = [launch.stream for launch in program.launches]
+    spans = (result.launch_ps / _PS_PER_US).tolist()
+    kernels = [
+        {"from": start, "to": end, "what": one_line(name), "stream": stream}
+        for name, stream, (start, end) in zip(events.kernels, streams, spans, strict=True)
+    ]
+    num = len(set(streams))
+    lanes = alt.Y("stream:N", title=None, axis=alt.Axis(labelOverlap=True) if num > 1 else None)
+    title = "kernels" if num == 1 else "kernels, by stream"
+    colour = alt.Color("what:N", legend=None)
+    tips = ["what:N", "from:Q"]
+    yield _panel(kernels, title, edges, min(_TALL, _LOW * num), y=lanes, color=colour, tooltip=tips)
     middles = (edges[:-1] + edges[1:]) / 2
     for way in ("GPU", "CPU"):
         busy = result.link.to_gpu if way == "GPU" else result.link.to_cpu
@@ -116,37 +127,6 @@ def _panels(
     title = "warps, by what their time went on; counted when a wait ends"
     rows = _bins(edges, warps)
     yield _panel(rows, title, edges, _MIDDLE, "time, us", y=number, y2="high:Q", color=colour)
-
-
-def _kernels(
-    program: "_native.TraceProgram", spans: list[list[int]], edges: "Numbers"
-) -> "alt.Chart":
-    """Draw kernels, in a row for each stream if there are several."""
-    import altair as alt
-
-    rows = [
-        {
-            "from": start / _PS_PER_US,
-            "to": end / _PS_PER_US,
-            "what": one_line(launch.name),
-            "stream": launch.stream,
-        }
-        for launch, (start, end) in zip(program.launches, spans, strict=True)
-    ]
-    num_streams = len({launch.stream for launch in program.launches})
-    title, lanes = "kernels", {}
-    if num_streams > 1:
-        title = "kernels, by stream"
-        lanes = {"y": alt.Y("stream:N", title=None, axis=alt.Axis(labelOverlap=True))}
-    return _panel(
-        rows,
-        title,
-        edges,
-        min(_TALL, _LOW * num_streams),
-        color=alt.Color("what:N", legend=None),
-        tooltip=["what:N", "from:Q"],
-        **lanes,
-    )
 
 
 def _panel(

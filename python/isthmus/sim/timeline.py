@@ -29,7 +29,7 @@ _PROCESSES = {
 # Rows are for 2 MiB each, whatever the page size.
 _PAGE_BITS = 21
 # The names of each kind's rows.
-_ROWS = {1: "stream {owner}", 2: "core {owner}", 3: "{address}", 4: "{address}", 5: "link", 6: "link"}
+_ROWS = {1: "stream {owner}", 2: "core {owner}", 5: "link", 6: "link"}
 Event = dict[str, object]
 Row = tuple[str, int, int, int, int]
 """
@@ -73,7 +73,9 @@ class _Rows:
     def names(self) -> Iterator[Event]:
         """Describe the rows, for the viewer: those of one core or page together."""
         for index, ((process, owner, lane), number) in enumerate(sorted(self._numbers.items())):
-            name = _ROWS[process].format(owner=owner, address=f"{owner << _PAGE_BITS:#x}")
+            name = _ROWS.get(process, "{address}").format(
+                owner=owner, address=f"{owner << _PAGE_BITS:#x}"
+            )
             shown = name if lane == 0 else f"{name}, at once"
             for kind, args in (
                 ("thread_name", {"name": shown}),

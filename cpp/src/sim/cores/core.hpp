@@ -142,7 +142,7 @@ struct Core {
   Fills fills;
   std::vector<std::uint16_t> free_warps;  ///< a heap, the lowest on top
   std::uint32_t num_ctas = 0;             ///< that run
-  std::uint64_t share_taken = 0;  ///< of registers and shared memory, in 2^-32: see Kernel
+  std::uint64_t share_taken = 0;          ///< of registers and shared memory, in 2^-32: see Kernel
 };
 
 }  // namespace isthmus::sim

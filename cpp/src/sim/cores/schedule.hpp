@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sim/time.hpp"
-#include "trace/streams.hpp"
+#include "trace/trace.hpp"
 
 namespace isthmus::sim {
 

@@ -109,7 +109,7 @@ def program_of(schema: "pa.Schema") -> bytes:
             raise UsageError(f"a column is {one}, and has to be {other}", hint=_FORMAT)
     if metadata.get(VERSION_KEY) not in _READ_VERSIONS:
         shown = shortened(metadata.get(VERSION_KEY, b"none").decode(errors="replace"))
-        raise UsageError(f"its isthmus.trace.version is {shown}; this Isthmus reads versions 1 and 2")
+        raise UsageError(f"its isthmus.trace.version is {shown}: versions 1 and 2 are read")
     return bytes(program)
 
 
