@@ -49,7 +49,7 @@ int main() {
   const double wait = least_ns(500, [&] { cuStreamSynchronize(nullptr); });
   const double blocking = least_ns(200, [&] { cuMemcpyDtoH(pageable.data(), there, 4); });
   const double half = least_ns(100, [&] { cuMemcpyHtoD(there, pageable.data(), 32 << 10); });
-  std::printf("{\"launch\": %.1f, \"up\": %.1f, \"pageable_up\": %.1f, \"down\": %.1f, \"wait\": %.1f, "
-              "\"blocking_down\": %.1f, \"pageable_up_32KiB\": %.1f}\n",
+  std::printf("{\"ns\": {\"launch\": %.1f, \"up\": %.1f, \"pageable_up\": %.1f, \"down\": %.1f, \"wait\": %.1f, "
+              "\"blocking_down\": %.1f, \"pageable_up_32KiB\": %.1f}}\n",
               launch, up, pageable_up, down, wait, blocking, half);
 }

@@ -43,6 +43,18 @@ WAYS = ("plain", "watched", "exec", "pinned")
 NOT_PINNED = {"jax_arrays", "nvbandwidth", "generate"}
 
 
+def built(source: Path, folder: Path, *libraries: str) -> Path | None:
+    """Compile a program in CUDA; None if that fails."""
+    made = folder / source.stem
+    if not made.exists():
+        nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+        options = ["-O2", "-std=c++17", "-arch=native", "-cudart", "static"]
+        command = [nvcc, *options, str(source), "-o", str(made), *libraries]
+        if subprocess.run(command, check=False).returncode:  # noqa: S603
+            return None
+    return made
+
+
 def command_of(name: str, folder: Path, nvbandwidth: str) -> list[str] | None:
     """Give a program's command; None if it can't run here."""
     if name == "nvbandwidth":
@@ -51,13 +63,21 @@ def command_of(name: str, folder: Path, nvbandwidth: str) -> list[str] | None:
     source = HERE / PROGRAMS[name][0]
     if source.suffix == ".py":
         return [sys.executable, str(source), str(folder)]
-    made = folder / source.stem
-    if not made.exists():
-        nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
-        options = ["-O2", "-std=c++17", "-arch=native", "-cudart", "static"]
-        if subprocess.run([nvcc, *options, str(source), "-o", str(made)], check=False).returncode:  # noqa: S603
-            return None
-    return [str(made)]
+    made = built(source, folder)
+    return [str(made)] if made else None
+
+
+def call_costs(folder: Path, least_bytes: tuple[int, int], turns: int) -> dict[str, Any]:
+    """Time single calls in plain, watched and exec's processes by turns: the least of each, in ns."""
+    toolkit = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
+    made = built(HERE.parent / "call_costs.cu", folder, "-lcuda", f"-L{toolkit}/lib64/stubs")
+    ways = ("plain", "watched", "exec")
+    least: dict[str, dict[str, float]] = {way: {} for way in ways}
+    for _ in range(turns if made else 0):
+        for way in ways:
+            for name, ns in one_run([str(made)], way, least_bytes).get("ns", {}).items():
+                least[way][name] = min(ns, least[way].get(name, ns))
+    return least
 
 
 def one_run(
@@ -85,7 +105,7 @@ def one_run(
         )
         whole = time.perf_counter() - begin
         found: dict[str, Any] = {"whole_seconds": whole, "code": done.returncode}
-        lines = [line for line in done.stdout.splitlines() if line.startswith('{"seconds"')]
+        lines = [line for line in done.stdout.splitlines() if line.startswith('{"')]
         found |= json.loads(lines[-1]) if lines else {"said": (done.stdout + done.stderr)[-2000:]}
         if way in {"watched", "exec"}:
             processes = [read_counters(file) for file in counter_files(Path(counters))]
@@ -119,6 +139,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--costs", type=int, default=0, help="turns of the costs of calls")
     parser.add_argument("--programs", nargs="*", default=list(PROGRAMS))
     parser.add_argument("--nvbandwidth", default="", help="its executable")
     parser.add_argument("--numpy", default="", help="a folder with a NumPy that Numba knows")
@@ -132,6 +153,9 @@ def main() -> None:
         "programs": {},
     }
     with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
+        if asked.costs:
+            document["call_costs_ns"] = call_costs(Path(name), least, asked.costs)
+            print(json.dumps(document["call_costs_ns"]), flush=True)
         for program in asked.programs:
             command = command_of(program, Path(name), asked.nvbandwidth)
             if command is None:
