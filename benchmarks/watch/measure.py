@@ -68,7 +68,7 @@ def command_of(name: str, folder: Path, nvbandwidth: str) -> list[str] | None:
 
 
 def call_costs(folder: Path, least_bytes: tuple[int, int], turns: int) -> dict[str, Any]:
-    """Time single calls in plain, watched and exec's processes by turns: the least of each, in ns."""
+    """Time single calls plain, watched and under exec, by turns: the least of each, in ns."""
     toolkit = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
     made = built(HERE.parent / "call_costs.cu", folder, "-lcuda", f"-L{toolkit}/lib64/stubs")
     ways = ("plain", "watched", "exec")
