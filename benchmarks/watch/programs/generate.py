@@ -22,4 +22,4 @@ def work() -> None:
 
 
 work()
-report(work, lambda: [one.tolist() for one in results], 3)
+report(work, lambda: [one.tolist() for one in results], 6)

@@ -18,4 +18,4 @@ def work() -> None:
     results.append(np.asarray(double(jax.device_put(host))))
 
 
-report(work, lambda: zlib.crc32(results[0]), 4)
+report(work, lambda: zlib.crc32(results[0]), 8)
