@@ -49,7 +49,7 @@ struct Layout {
 #define ISTHMUS_TABLE(member, record, capacity)      \
   static constexpr u32 member##_capacity = capacity; \
   size_t member = total;                             \
-  size_t after_##member = total += aligned(sizeof(record) * capacity);
+  size_t after_##member = total += aligned(sizeof(record) * (capacity));
 #include "preload/counters.inc"
 #undef ISTHMUS_TABLE
 #undef ISTHMUS_END

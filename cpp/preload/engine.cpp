@@ -29,8 +29,8 @@ bool open_engine() {
   }
   void* const library = dlopen(settings.engine, RTLD_NOW | RTLD_LOCAL);
   const auto get = [&]<typename Function>(Function& function, const char* name) {
-    function = library == nullptr ? nullptr
-                                  : reinterpret_cast<Function>(real_dlsym()(library, name));
+    function =
+        library == nullptr ? nullptr : reinterpret_cast<Function>(real_dlsym()(library, name));
     return function != nullptr;
   };
   if (get(engine.copy, "isthmus_exec_copy") && get(engine.pin, "isthmus_exec_pin") &&

@@ -107,6 +107,8 @@ inline What batch(const CUdeviceptr* to, const CUdeviceptr* from, const size_t* 
   for (size_t i = 0; i < count; ++i) what.bytes += bytes[i];
   return what;
 }
+// CUDA's signature.
+// NOLINTNEXTLINE(readability-function-size)
 inline What batch(CUdeviceptr* to, CUdeviceptr* from, size_t* bytes, size_t count,
                   CUmemcpyAttributes*, size_t*, size_t, size_t*, CUstream stream) {
   return batch(to, from, bytes, count, stream);
@@ -196,6 +198,7 @@ What ends_capture(CUstream stream, Arguments...) {
 inline What destroys_stream(CUstream stream) { return then(stream_destroyed, stream); }
 inline What resets(CUdevice) { return then(device_reset); }
 inline What frees(CUcontext) { return then(forget_kinds); }
+inline What frees(CUdevice) { return then(forget_kinds); }
 
 }  // namespace reading
 }  // namespace isthmus::preload

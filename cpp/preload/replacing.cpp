@@ -16,6 +16,11 @@ constexpr int kMostCaptures = 64;
 CUstream capturing[kMostCaptures];
 int captures = 0;
 
+/// The legacy default stream can't be captured: without a handle it is the thread's own.
+CUstream captured_stream(const What& what) {
+  return what.stream != nullptr ? what.stream : CU_STREAM_PER_THREAD;
+}
+
 bool exchange(CUstream& place, CUstream expected, CUstream next) {
   return __atomic_compare_exchange_n(&place, &expected, next, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE);
@@ -59,10 +64,12 @@ CUdevice primary_device() {
   return known.is_primary ? known.device : -1;
 }
 
+/// What an entry point's name calls device memory may be managed, or another device's.
 bool is_on_device(const What& what, CUdevice device) {
   const void* const pointer = what.source == kDevice ? what.from : what.to;
   CUdevice found = -1;
-  return driver.pointer_attribute(&found, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+  return kind_now(pointer) == kDevice &&
+         driver.pointer_attribute(&found, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
                                   reinterpret_cast<CUdeviceptr>(pointer)) == CUDA_SUCCESS &&
          found == device;
 }
@@ -94,10 +101,12 @@ bool copy_with_engine(const What& what, CUdevice device) {
 }  // namespace
 
 bool is_replaceable(const Entry& entry, const What& what) {
-  if (settings.exec == Exec::off || entry.entry_class != kCopy || !what.linear || !knows_all())
-    return false;
-  if (what.source == kPageable && what.target == kDevice) return what.bytes >= settings.min_up;
-  return what.source == kDevice && what.target == kPageable && what.bytes >= settings.min_down;
+  if (settings.exec == Exec::off || entry.entry_class != kCopy || !what.linear) return false;
+  const bool is_up = what.source == kPageable && what.target == kDevice;
+  const bool is_down = what.source == kDevice && what.target == kPageable;
+  return ((is_up && what.bytes >= settings.min_up) ||
+          (is_down && what.bytes >= settings.min_down)) &&
+         knows_all();
 }
 
 Replaced replace(const Entry& entry, const What& what) {
@@ -143,7 +152,7 @@ void capture_begun(const What& what, CUresult result) {
   if (result != CUDA_SUCCESS) return;
   __atomic_fetch_add(&captures, 1, __ATOMIC_ACQ_REL);
   for (CUstream& place : capturing)
-    if (exchange(place, nullptr, what.stream)) return;
+    if (exchange(place, nullptr, captured_stream(what))) return;
 }
 /// A capture that failed has ended, too.
 void capture_ended(const What& what, CUresult result) {
@@ -152,9 +161,9 @@ void capture_ended(const What& what, CUresult result) {
     stream_destroyed(what, CUDA_SUCCESS);
 }
 void stream_destroyed(const What& what, CUresult result) {
-  if (result != CUDA_SUCCESS || what.stream == nullptr || num_captures() == 0) return;
+  if (result != CUDA_SUCCESS || num_captures() == 0) return;
   for (CUstream& place : capturing) {
-    if (!exchange(place, what.stream, nullptr)) continue;
+    if (!exchange(place, captured_stream(what), nullptr)) continue;
     __atomic_fetch_sub(&captures, 1, __ATOMIC_ACQ_REL);
     return;
   }

@@ -1,6 +1,8 @@
 // Copies transfer every byte, and no others, with either kind of host memory.
 #include <algorithm>
+#include <atomic>
 #include <string>
+#include <thread>
 #include <tuple>
 
 #include "contract/machine_under_test.hpp"
@@ -173,6 +175,39 @@ TEST_F(Copy, OfAFewPageableBytesDoesNotWaitForAHeldStream) {
   std::vector<std::uint8_t> found(sent.size());
   driver().call(symbol::memcpy_dtoh)(found.data(), device, found.size());
   EXPECT_TRUE(found == sent);
+}
+
+/// What `isthmus watch` and `exec` stand on: they wait where the driver does.
+TEST_F(Copy, OfManyPageableBytesWaitsForAHeldStream) {
+  constexpr int num_copies_meanwhile = 200;
+  const CUstream work = stream();
+  const CUstream other = stream();
+  const CUdeviceptr few = device_memory(kKiB);
+  for (const std::size_t size_bytes : {64 * kKiB + 1, 256 * kKiB, 16 * kMiB}) {
+    const CUdeviceptr device = device_memory(size_bytes);
+    std::vector<std::uint8_t> host = pattern(size_bytes, 4);
+    for (const bool up : {true, false}) {
+      std::atomic<bool> returned{false};
+      Gate held = gate();
+      held.hold(work);
+      std::thread copying([&] {
+        driver().call(symbol::ctx_push_current)(context());
+        if (up) {
+          driver().call(symbol::memcpy_htod_async)(device, host.data(), size_bytes, work);
+        } else {
+          driver().call(symbol::memcpy_dtoh_async)(host.data(), device, size_bytes, work);
+        }
+        returned = true;
+      });
+      std::vector<std::uint8_t> bytes(kKiB);
+      for (int i = 0; i < num_copies_meanwhile; ++i)
+        driver().call(symbol::memcpy_dtoh_async)(bytes.data(), few, kKiB, other);
+      EXPECT_FALSE(returned) << size_bytes << (up ? " bytes up" : " bytes down");
+      held.open();
+      copying.join();
+      synchronize(work);
+    }
+  }
 }
 
 TEST_F(Copy, OfMemoryThatIsPinnedInPartIsRefused) {

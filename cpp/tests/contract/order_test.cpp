@@ -248,6 +248,23 @@ TEST_F(Event, IsReachedWhenTheWorkBeforeItIsDone) {
   EXPECT_EQ(driver().raw(symbol::event_query)(point), CUDA_SUCCESS);
 }
 
+/// What `isthmus exec` waits with: the event comes after all that a copy in its stream would.
+TEST_F(Event, OfABlockingStreamWaitsForTheDefaultStreamAndTheOtherWayRound) {
+  const CUstream blocking = stream(CU_STREAM_DEFAULT);
+  for (const auto& [held_stream, other] : {std::pair{CUstream{}, blocking},
+                                           {blocking, CUstream{}},
+                                           {CUstream{}, CU_STREAM_PER_THREAD}}) {
+    const CUevent point = event(CU_EVENT_DISABLE_TIMING);
+    {
+      Gate held = gate();
+      held.hold(held_stream);
+      record(point, other);
+      EXPECT_EQ(driver().raw(symbol::event_query)(point), CUDA_ERROR_NOT_READY);
+    }
+    driver().call(symbol::event_synchronize)(point);
+  }
+}
+
 TEST_F(Event, HoldsAnotherStreamThatWaitsForIt) {
   const CUstream first = stream();
   const CUstream second = stream();

@@ -45,7 +45,8 @@ def test_what_is_not_between_pageable_memory_and_a_gpu_is_the_drivers(
 ) -> None:
     counters = place.like_the_driver(copies, "others").only
     assert counters.sum("replaced") == 0
-    assert counters.sum("calls", "cuMemcpy") == 10
+    assert counters.sum("calls", "cuMemcpy") == 12
+    assert counters.header["exec_failed"] == 0
 
 
 def test_threads_copy_at_once(place: Place, copies: object) -> None:

@@ -17,7 +17,7 @@ OBSOLETE = re.compile(
 WATCHED = re.compile(
     r"cuMemcpy|cuStream(Begin|End)\w*[Cc]apture|cuStreamSynchronize|cuStreamDestroy|cuCtxSynchronize"
     r"|cuLaunch(Cooperative)?Kernel(Ex)?_v|cuGraphLaunch|cuMemHost(Alloc|Register|Unregister)|"
-    r"cuMem(Alloc|Free)|cuDevicePrimaryCtxReset|cuCtxDestroy|cuGetProcAddress"
+    r"cuMem(Alloc|Free)|cuDevicePrimaryCtxRe(set|lease)|cuCtxDestroy|cuGetProcAddress"
 )
 
 

@@ -89,6 +89,8 @@ static void others(void) {
   MUST(cuMemcpyDtoH(pinned, device + SIZE, SIZE));
   MUST(cuMemcpy(managed, device, SIZE));
   MUST(cuMemcpy(managed, (CUdeviceptr)pageable, SIZE));
+  MUST(cuMemcpyHtoD(managed, pageable, SIZE));
+  MUST(cuMemcpyHtoD((CUdeviceptr)pinned, pageable, SIZE));
   CUDA_MEMCPY3D box = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = pageable, .srcPitch = 1024,
                        .srcHeight = 512, .dstMemoryType = CU_MEMORYTYPE_DEVICE,
                        .dstDevice = device, .dstPitch = 1024, .dstHeight = 512,
