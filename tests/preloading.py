@@ -1,9 +1,11 @@
-"""Programs in C that run with the preloaded library and the emulated driver, and what it counted."""
+"""Programs in C that run with the preloaded library, and what it counted."""
 
 import os
 import re
+import shutil
 import struct
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -31,12 +33,19 @@ def libraries() -> Path:
 WATCH = "libisthmus_watch.so"
 
 
+def tool(name: str) -> str:
+    """Find what every machine has that builds the package."""
+    found = shutil.which(name)
+    assert found is not None, f"no {name} on this machine"
+    return found
+
+
 @cache
 def cuda_headers() -> Path:
     """Find cuda.h: in NVIDIA's package, or in a toolkit."""
     import isthmus
 
-    wheels = [*Path(isthmus.__file__).parents[2].glob("lib"), *map(Path, os.sys.path)]
+    wheels = [*Path(isthmus.__file__).parents[2].glob("lib"), *map(Path, sys.path)]
     found = [path for folder in wheels for path in folder.glob("nvidia/*/include/cuda.h")]
     toolkit = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "include" / "cuda.h"
     return (found or [toolkit])[0].parent
@@ -159,8 +168,9 @@ class Watched:
         return one
 
 
-EXEC = MappingProxyType({"ISTHMUS_EXEC": "on", "ISTHMUS_EXEC_UP": "131072",
-                         "ISTHMUS_EXEC_DOWN": "131072"})
+EXEC = MappingProxyType(
+    {"ISTHMUS_EXEC": "on", "ISTHMUS_EXEC_UP": "131072", "ISTHMUS_EXEC_DOWN": "131072"}
+)
 
 
 class Place:
@@ -174,13 +184,22 @@ class Place:
         (self.driver / "libcuda.so.1").symlink_to(emulator)
         self._runs = 0
         names = subprocess.run(
-            ["nm", "-D", "--defined-only", emulator], capture_output=True, text=True, check=True
+            [tool("nm"), "-D", "--defined-only", emulator],
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
         functions = re.findall(r" T (cu\w+|isthmus_emulator_\w+)$", names, re.MULTILINE)
         stub = "".join(f".globl {name}\n.type {name},@function\n{name}:\n" for name in functions)
         self.stub = self.compile_text(
-            stub, "libcuda_stub.so", "-x", "assembler", "-shared", "-nostdlib",
-            "-Wl,-soname,libcuda.so.1", is_linked=False,
+            stub,
+            "libcuda_stub.so",
+            "-x",
+            "assembler",
+            "-shared",
+            "-nostdlib",
+            "-Wl,-soname,libcuda.so.1",
+            is_linked=False,
         )
 
     def compile_text(self, text: str, name: str, *options: str, is_linked: bool = True) -> Path:
@@ -200,10 +219,27 @@ class Place:
         made = self.folder / name
         inputs = ["-Wl,--no-as-needed", str(self.stub)] if is_linked else []
         done = subprocess.run(
-            ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g", "-Wall", "-Werror", "-pthread",
-             f"-I{cuda_headers()}", f"-I{ROOT / 'cpp' / 'emulator' / 'include'}", *options,
-             "-o", str(made), str(source), *inputs, "-ldl"],
-            capture_output=True, text=True, check=False,
+            [
+                tool("gcc"),
+                "-std=gnu11",
+                "-D_GNU_SOURCE",
+                "-O1",
+                "-g",
+                "-Wall",
+                "-Werror",
+                "-pthread",
+                f"-I{cuda_headers()}",
+                f"-I{ROOT / 'cpp' / 'emulator' / 'include'}",
+                *options,
+                "-o",
+                str(made),
+                str(source),
+                *inputs,
+                "-ldl",
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, done.stderr
         return made
@@ -229,8 +265,11 @@ class Place:
         )
 
     def watched(
-        self, command: Sequence[object], more: Mapping[str, str] = MappingProxyType({}),
-        *, max_seconds: float = 60,
+        self,
+        command: Sequence[object],
+        more: Mapping[str, str] = MappingProxyType({}),
+        *,
+        max_seconds: float = 60,
     ) -> Watched:
         """Run a program with the library."""
         self._runs += 1

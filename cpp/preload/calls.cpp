@@ -10,8 +10,8 @@
 namespace isthmus::preload {
 namespace {
 
-// Up to here an upload's bytes are put into the command, without a wait. Source: CUDA Runtime API, API synchronization
-// behavior.
+// Up to here an upload's bytes are put into the command, without a wait.
+// Source: CUDA Driver API, "API synchronization behavior".
 constexpr u64 kMaxInline = u64{64} << 10U;
 constexpr u64 kLongCallNs = 10'000;
 constexpr u64 kNativeSites = 64;

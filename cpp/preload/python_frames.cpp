@@ -14,7 +14,7 @@ using Address = const unsigned char*;
 
 /// Where members lie. Source: pycore_frame.h, pycore_pystate.h, cpython/code.h and
 /// cpython/unicodeobject.h of each version; they don't change between its releases.
-/// tests/cli/watch compares them with the interpreters of the machine.
+/// tests/unit/preload compares them with the interpreters of the machine.
 struct PythonLayout {
   unsigned minor;
   u16 thread_frame;         ///< in PyThreadState: of the frame, or of what holds it

@@ -1,4 +1,4 @@
-"""Each call of a replaced copy fails once: the program sees what the driver alone would have given."""
+"""Each call of a replaced copy fails once: the program sees what the driver alone gives."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor

@@ -52,8 +52,6 @@ def test_an_upload_that_is_read_at_once_does_not_wait(place: Place, order: objec
 
 
 @pytest.mark.parametrize("direction", ["down", "up"])
-def test_watching_alone_waits_for_nothing_more(
-    place: Place, order: object, direction: str
-) -> None:
+def test_watching_alone_waits_for_nothing_more(place: Place, order: object, direction: str) -> None:
     command = [order, direction, "null", "blocking"]
     assert place.watched(command).outcome == place.plain(command, EXEC)

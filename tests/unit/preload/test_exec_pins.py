@@ -20,8 +20,6 @@ def test_pinned_memory_is_as_the_drivers(place: Place, what: str, served: int) -
 
 
 @pytest.mark.parametrize("settings", [{}, {"ISTHMUS_EXEC": "audit", **PIN}])
-def test_it_is_the_drivers_unless_that_is_asked_for(
-    place: Place, settings: dict[str, str]
-) -> None:
+def test_it_is_the_drivers_unless_that_is_asked_for(place: Place, settings: dict[str, str]) -> None:
     counters = place.watched([place.compile("pins.c"), "again"], {**EXEC, **settings}).only
     assert counters.sum("replaced", "cuMem") == 0

@@ -1,4 +1,4 @@
-"""Processes that begin, end and go on in every way: what they count is whole, and they end as before."""
+"""Processes that begin, end and go on in every way: what they count is whole."""
 
 import os
 import signal

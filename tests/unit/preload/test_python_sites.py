@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from preloading import PRELOAD, PROGRAMS, Place
+from preloading import PRELOAD, PROGRAMS, Place, tool
 
 VERSIONS = ("3.11", "3.12", "3.13")
 
@@ -81,7 +81,8 @@ except StopIteration:
     pass
 list(map(lambda _: up(address.value, ctypes.addressof(host), 4096), [1]))  # HERE <lambda>
 up(address.value, ctypes.addressof(host), 4096)  # HERE <module>
-exec(compile("def made():\\n  up(address.value, ctypes.addressof(host), 4096)\\nmade()", "made up", "exec"))
+text = "def made():\\n  up(address.value, ctypes.addressof(host), 4096)\\nmade()"
+exec(compile(text, "made up", "exec"))
 """
 
 
@@ -91,7 +92,10 @@ def interpreter(version: str) -> Path:
     if f"{sys.version_info[0]}.{sys.version_info[1]}" == version:
         return Path(sys.executable).resolve()
     root = Path(sys.base_prefix).parent
-    found = [*sorted(root.glob(f"{version}.*/bin/python{version}")), shutil.which(f"python{version}")]
+    found = [
+        *sorted(root.glob(f"{version}.*/bin/python{version}")),
+        shutil.which(f"python{version}"),
+    ]
     if found[0] is None:
         pytest.skip(f"no CPython {version} on this machine")
     return Path(found[0])
@@ -108,16 +112,20 @@ def expected_places(source: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_each_copy_has_its_line_and_function(
-    place: Place, tmp_path: Path, version: str
-) -> None:
+def test_each_copy_has_its_line_and_function(place: Place, tmp_path: Path, version: str) -> None:
     source = tmp_path / "übung.py"
     body = "\n".join("    pass" if i % 2 else "    x = [1,\n         2]" for i in range(300))
     source.write_text(PROGRAM.replace("LINES", body), "utf-8")
     counters = place.watched([interpreter(version), source]).only
     assert counters.sites() == expected_places(source)
-    assert counters.sum("calls", "cuMemcpy", site=next(
-        site for site in counters.sites() if site.endswith(" copy"))) == 3
+    assert (
+        counters.sum(
+            "calls",
+            "cuMemcpy",
+            site=next(site for site in counters.sites() if site.endswith(" copy")),
+        )
+        == 3
+    )
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -148,13 +156,15 @@ def test_members_lie_where_that_interpreters_headers_say(place: Place, version: 
     python = interpreter(version)
     include = subprocess.run(
         [python, "-c", "import sysconfig; print(sysconfig.get_path('include'))"],
-        capture_output=True, text=True, check=True,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout.strip()
     if not (Path(include) / "Python.h").exists():
         pytest.skip(f"no headers of CPython {version} on this machine")
     made = place.folder / f"python_offsets_{version}"
     subprocess.run(
-        ["gcc", "-w", f"-I{include}", "-o", made, PROGRAMS / "python_offsets.c"], check=True
+        [tool("gcc"), "-w", f"-I{include}", "-o", made, PROGRAMS / "python_offsets.c"], check=True
     )
     row, constants = subprocess.run(
         [made], capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-"""However a program reaches the driver, each copy is counted once, and the driver answers as before."""
+"""However a program reaches the driver, each copy is counted once."""
 
 import pytest
 
@@ -44,9 +44,7 @@ def test_a_library_that_is_bound_deeply_is_seen_with_an_audit_library(place: Pla
     assert place.watched(command).outcome.out == "done\n"
 
 
-@pytest.mark.parametrize(
-    ("way", "copies"), [("linked", {UP: 3}), ("by_default_handle", {UP: 19})]
-)
+@pytest.mark.parametrize(("way", "copies"), [("linked", {UP: 3}), ("by_default_handle", {UP: 19})])
 def test_an_audit_library_counts_no_copy_twice(
     place: Place, way: str, copies: dict[str, int]
 ) -> None:

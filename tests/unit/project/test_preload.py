@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from preloading import PRELOAD, WATCH, cuda_headers, libraries
+from preloading import PRELOAD, WATCH, cuda_headers, libraries, tool
 
-TYPES = re.findall(r"ISTHMUS_ENTRY\((\w+), (\w+),", (PRELOAD / "entries.inc").read_text("utf-8"))[1:]
+TYPES = re.findall(r"ISTHMUS_ENTRY\((\w+), (\w+),", (PRELOAD / "entries.inc").read_text("utf-8"))[
+    1:
+]
 # Of CUDA 2 and 3.0, whose sizes have 32 bits.
 OBSOLETE = re.compile(
     r"^(cuMemcpy|cuMemAlloc|cuMemFree|cuStreamDestroy|cuCtxDestroy)\w*_v[23]000$"
@@ -56,12 +58,14 @@ def output_of(*command: object) -> str:
 
 
 def test_the_library_needs_the_c_library_alone() -> None:
-    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output_of("readelf", "-d", libraries() / WATCH))
+    needed = re.findall(
+        r"\(NEEDED\).*\[(.*)\]", output_of(tool("readelf"), "-d", libraries() / WATCH)
+    )
     assert set(needed) <= {"libc.so.6", "libdl.so.2", "libpthread.so.0", "ld-linux-x86-64.so.2"}
 
 
 def test_the_library_exports_the_drivers_names_and_those_that_the_linker_asks_for() -> None:
-    listed = output_of("nm", "-D", "--defined-only", libraries() / WATCH)
+    listed = output_of(tool("nm"), "-D", "--defined-only", libraries() / WATCH)
     exported = set(re.findall(r" T (\w+)", listed))
     assert len(listed.splitlines()) == len(exported)
     asked_for = {"dlsym", "la_version", "la_objopen", "la_symbind64"}

@@ -42,6 +42,15 @@ static void inside(void) {
   copy_now(captured);
 }
 
+/// Of the thread's own stream, which has no handle of its own.
+static void own(void) {
+  MUST(cuStreamBeginCapture(CU_STREAM_PER_THREAD, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  captured = CU_STREAM_PER_THREAD;
+  copy_now(captured);
+  end();
+  copy_now(captured);
+}
+
 /// A call that a capture forbids ends it.
 static void invalidated(void) {
   start(CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_NON_BLOCKING);
@@ -97,6 +106,7 @@ int main(int argc, char** argv) {
     beside(CU_STREAM_CAPTURE_MODE_RELAXED, CU_STREAM_NON_BLOCKING, NULL);
   if (strcmp(what, "blocking") == 0) beside(CU_STREAM_CAPTURE_MODE_GLOBAL, 0, NULL);
   if (strcmp(what, "inside") == 0) inside();
+  if (strcmp(what, "own") == 0) own();
   if (strcmp(what, "invalidated") == 0) invalidated();
   if (strcmp(what, "destroyed") == 0) destroyed();
   if (strcmp(what, "wait") == 0) at_the_wait(argv[2]);

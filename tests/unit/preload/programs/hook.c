@@ -5,7 +5,7 @@ static int calls;
 
 CUresult cuMemcpyHtoD_v2(CUdeviceptr target, const void* source, size_t bytes) {
   CUresult (*next)(CUdeviceptr, const void*, size_t) = dlsym(RTLD_NEXT, "cuMemcpyHtoD_v2");
-  ++calls;
+  __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
   return next(target, source, bytes);
 }
 

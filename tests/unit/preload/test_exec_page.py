@@ -1,0 +1,21 @@
+"""docs/exec.md names a test for each line of its table, and each of them exists."""
+
+import re
+from pathlib import Path
+
+from preloading import ROOT
+
+
+def test_every_line_of_the_table_names_a_test() -> None:
+    page = (ROOT / "docs" / "exec.md").read_text("utf-8")
+    table = page.partition("| what | as by the driver? | test |\n")[2].partition("\n\n")[0]
+    lines = [line for line in table.splitlines()[1:] if not line.startswith("| **")]
+    assert len(lines) > 20
+    assert [line for line in lines if "`test_" not in line.split("|")[3]] == []
+
+
+def test_the_named_tests_exist() -> None:
+    page = (ROOT / "docs" / "exec.md").read_text("utf-8")
+    tests = "".join(path.read_text("utf-8") for path in Path(__file__).parent.glob("test_*.py"))
+    named = set(re.findall(r"`(test_\w+)`", page))
+    assert {name for name in named if f"def {name}(" not in tests} == set()
