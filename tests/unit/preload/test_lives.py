@@ -19,6 +19,7 @@ def copies(watched: Watched) -> list[int]:
     ("life", "counted"),
     [
         ("threads", [4001]),
+        ("rush", [33]),
         ("interrupted", [201]),
         ("at_exit", [5]),
         ("forked", [4, 1, 1]),

@@ -128,6 +128,16 @@ def test_each_copy_has_its_line_and_function(place: Place, tmp_path: Path, versi
     )
 
 
+def test_the_end_of_a_long_path_is_kept(place: Place, tmp_path: Path) -> None:
+    """In whole characters: a path has up to three bytes each here, and places have 240."""
+    folder = tmp_path / ("目" * 80)
+    folder.mkdir()
+    source = folder / "übung.py"
+    source.write_text(PROGRAM.partition("def größer")[0] + "copy()\n", "utf-8")
+    (found,) = place.watched([sys.executable, source]).only.sites()
+    assert re.fullmatch(r"目{40,}/übung\.py:\d+ copy", found)
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_innermost_frame_that_is_no_librarys_is_named(
     place: Place, tmp_path: Path, version: str

@@ -18,6 +18,25 @@ static void* copy_in_thread(void* times) {
   return NULL;
 }
 
+/// The first calls of a process, of which the library learns where the driver is, by all at once.
+static pthread_barrier_t all_there;
+static void* begin_in_thread(void* unused) {
+  MUST(cuCtxSetCurrent(primary));
+  pthread_barrier_wait(&all_there);
+  CUdeviceptr own = 0;
+  MUST(cuMemAlloc(&own, 4096));
+  MUST(cuMemcpyHtoD(own, host, 4096));
+  return unused;
+}
+static void rush(void) {
+  enum { THREADS = 32 };
+  pthread_t threads[THREADS];
+  begin();
+  pthread_barrier_init(&all_there, NULL, THREADS);
+  for (int i = 0; i < THREADS; ++i) pthread_create(&threads[i], NULL, begin_in_thread, NULL);
+  for (int i = 0; i < THREADS; ++i) pthread_join(threads[i], NULL);
+}
+
 /// So many at a time as the system allows in a test.
 static void in_threads(int number, int times) {
   enum { MOST = 64 };
@@ -93,6 +112,7 @@ int main(int argc, char** argv) {
   const char* life = argv[1];
   if (strcmp(life, "nothing") == 0) return 7;
   if (strcmp(life, "limited") == 0) limit_files();
+  if (strcmp(life, "rush") == 0) rush();
   begin();
   device = device_memory(64 * KIB);
   if (strcmp(life, "threads") == 0) in_threads(8, 500);
