@@ -149,9 +149,13 @@ void begin_counting() {
 
 void begin_counting_in_child() {
   const u64 begin_ns = now_ns();
-  void* const parents = header;
+  Header* const parents = header;
+  const u32 emulated = parents == nullptr ? 0 : parents->emulated;
   header = nullptr, own_thread = nullptr;
-  if (map_file(begin_ns, parents)) fill_header(begin_ns);
+  if (map_file(begin_ns, parents)) {
+    fill_header(begin_ns);
+    header->emulated = emulated;
+  }
   stop_replacing("a forked child: its copies are the driver's");
   settings.pins = false;
 }

@@ -37,7 +37,7 @@ bool knows_all() {
 
 /// Asks of the current context, which is no primary one if there is a doubt.
 KnownContext compared(u64 id) {
-  KnownContext found{id, false, -1};
+  KnownContext found{true, id, false, -1};
   unsigned flags = 0;
   int is_active = 0;
   CUcontext current = nullptr;
@@ -59,7 +59,7 @@ CUdevice primary_device() {
   Thread* const thread = this_thread();
   if (thread == nullptr || driver.context_id(nullptr, &id) != CUDA_SUCCESS) return -1;
   KnownContext known = thread->is_own ? thread->context : KnownContext{};
-  if (known.id != id) known = compared(id);
+  if (!known.is_known || known.id != id) known = compared(id);
   if (thread->is_own) thread->context = known;
   return known.is_primary ? known.device : -1;
 }

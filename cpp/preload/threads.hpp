@@ -20,6 +20,7 @@ struct KnownCode {
 };
 /// A context that was compared with its device's primary one. Ids are never used again.
 struct KnownContext {
+  bool is_known;
   u64 id;
   bool is_primary;
   CUdevice device;

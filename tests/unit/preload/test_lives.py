@@ -70,7 +70,8 @@ def test_a_parent_and_its_children_know_each_other(place: Place) -> None:
     parent, *children = place.watched([place.compile("lives.c"), "forked"]).processes
     assert {child.header["parent_pid"] for child in children} == {parent.header["pid"]}
     assert len({child.header["pid"] for child in children}) == 2
-    assert all(child.header["exec_reason"] == "" for child in (parent, *children))
+    assert all(one.header["exec_reason"] == "" for one in (parent, *children))
+    assert {one.header["emulated"] for one in (parent, *children)} == {1}
 
 
 def test_a_forked_child_says_why_nothing_is_replaced_and_its_parent_does_not(place: Place) -> None:
