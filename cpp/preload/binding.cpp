@@ -214,6 +214,7 @@ bool bind_driver() {
   }
   const DriverFunctions functions = functions_of(library, find);
   const bool is_emulated = find(library, "isthmus_emulator_profile") != nullptr;
+  // The last that is looked for is there: dlerror() says nothing of the others.
   Search search{reinterpret_cast<uintptr_t>(find(library, "cuInit")), {}};
   dl_iterate_phdr(find_range, &search);
 

@@ -63,7 +63,10 @@ bool find_python() {
   const Dlsym find = real_dlsym();
   const auto* const version = static_cast<const unsigned long*>(find(RTLD_DEFAULT, "Py_Version"));
   const auto describe = reinterpret_cast<const char* (*)()>(find(RTLD_DEFAULT, "Py_GetVersion"));
-  if (version == nullptr || describe == nullptr || *version >> 24U != 3) return false;
+  if (version == nullptr || describe == nullptr || *version >> 24U != 3) {
+    dlerror();  // the program must not take it for its own
+    return false;
+  }
   if (strstr(describe(), "free-threading") != nullptr) return false;
   this_thread_state =
       reinterpret_cast<Address (*)()>(find(RTLD_DEFAULT, "PyGILState_GetThisThreadState"));

@@ -77,7 +77,10 @@ void write_place(SiteRow& row, uintptr_t instruction) {
 u32 site_here(Thread& thread) {
   if (const u32 site = python_site(thread)) return site;
   const Unwinder unwinder = find_unwinder();
-  if (unwinder.backtrace == nullptr || unwinder.instruction_of == nullptr) return 0;
+  if (unwinder.backtrace == nullptr || unwinder.instruction_of == nullptr) {
+    dlerror();  // the program must not take it for its own
+    return 0;
+  }
   Walk walk{unwinder.instruction_of, 0, 0};
   unwinder.backtrace(look, &walk);
   if (walk.found == 0) return 0;

@@ -63,7 +63,7 @@ def test_nothing_of_a_driver_is_there_before_it_is_loaded(place: Place) -> None:
     program = place.compile("early.c", is_linked=False)
     watched = place.watched([program])
     assert watched.outcome == place.plain([program])
-    assert watched.outcome.out == "not there\nnot there\nthere\n"
+    assert watched.outcome.out == "not there\nnot there\nthere\nno error\nerror\n"
 
 
 def test_a_parent_and_its_children_know_each_other(place: Place) -> None:
@@ -108,6 +108,13 @@ def test_a_program_that_may_write_no_such_file_runs_and_counts_nowhere(place: Pl
 def test_a_folder_that_takes_no_file_harms_nobody(place: Place, folder: str) -> None:
     command = [place.compile("lives.c"), "threads"]
     watched = place.watched(command, {"ISTHMUS_WATCH_FOLDER": folder})
+    assert watched.outcome == place.plain(command)
+    assert watched.processes == []
+
+
+def test_a_timeline_that_no_disk_or_memory_has_room_for_harms_nobody(place: Place) -> None:
+    command = [place.compile("lives.c"), "threads"]
+    watched = place.watched(command, {**EXEC, "ISTHMUS_WATCH_EVENTS": str(10**17)})
     assert watched.outcome == place.plain(command)
     assert watched.processes == []
 

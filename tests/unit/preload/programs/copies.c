@@ -96,6 +96,16 @@ static void others(void) {
                        .dstDevice = device, .dstPitch = 1024, .dstHeight = 512,
                        .WidthInBytes = 1024, .Height = 512, .Depth = 1};
   MUST(cuMemcpy3D(&box));
+  CUDA_MEMCPY2D rows = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = pinned, .srcPitch = 1024,
+                        .dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = device,
+                        .dstPitch = 1024, .WidthInBytes = 1024, .Height = 512};
+  MUST(cuMemcpy2DAsync(&rows, NULL));
+  CUarray array;
+  CUDA_ARRAY_DESCRIPTOR description = {1024, 512, CU_AD_FORMAT_UNSIGNED_INT8, 1};
+  MUST(cuArrayCreate(&array, &description));
+  box.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+  box.dstArray = array;
+  MUST(cuMemcpy3D(&box));
   CUdeviceptr targets[] = {device, device + SIZE};
   CUdeviceptr sources[] = {(CUdeviceptr)pinned, (CUdeviceptr)pinned};
   size_t bytes[] = {SIZE, SIZE};

@@ -7,6 +7,9 @@ int main(void) {
   printf("%s\n", early == NULL && error != NULL ? "not there" : "WRONG: there already");
   printf("%s\n", dlsym(dlopen(NULL, RTLD_NOW), "cuInit") == NULL ? "not there" : "WRONG");
   void* driver = dlopen("libcuda.so.1", RTLD_NOW);
+  dlerror();
   printf("%s\n", dlsym(driver, "cuMemcpyHtoD_v2") != NULL ? "there" : "WRONG");
+  printf("%s\n", dlerror() == NULL ? "no error" : "WRONG: an error of nobody's");
+  printf("%s\n", dlsym(driver, "cuMemcpyNothing") == NULL && dlerror() != NULL ? "error" : "WRONG");
   return 0;
 }
