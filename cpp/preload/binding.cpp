@@ -220,16 +220,17 @@ bool bind_driver() {
 
   const Locked locked;
   if (!is_bound) {
-    for (int i = 0; i < kNumEntries; ++i) {
-      if (next[i] != nullptr && next[i] != found[i]) let_others_between(entries[i], next[i]);
-      if (found[i] != nullptr) enter_address(found[i], entries[i]);
-    }
     driver = functions;
     ignored[0] = search.found;  // the driver asks for its own functions
     num_ignored = 1;
     read_settings();
     begin_counting();
     if (header != nullptr) header->emulated = is_emulated ? 1 : 0;
+    // Last: other threads' calls don't wait for the lock from then on, and are to be counted.
+    for (int i = 0; i < kNumEntries; ++i) {
+      if (next[i] != nullptr && next[i] != found[i]) let_others_between(entries[i], next[i]);
+      if (found[i] != nullptr) enter_address(found[i], entries[i]);
+    }
     __atomic_store_n(&is_bound, true, __ATOMIC_RELEASE);
   }
   errno = error;

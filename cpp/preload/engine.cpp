@@ -33,13 +33,17 @@ bool open_engine() {
         library == nullptr ? nullptr : reinterpret_cast<Function>(real_dlsym()(library, name));
     return function != nullptr;
   };
-  if (get(engine.copy, "isthmus_exec_copy") && get(engine.pin, "isthmus_exec_pin") &&
-      get(engine.unpin, "isthmus_exec_unpin")) {
-    ignore_calls_from(reinterpret_cast<void*>(engine.copy));
-    return true;
+  decltype(&isthmus_exec_open) open = nullptr;
+  if (!get(open, "isthmus_exec_open") || !get(engine.copy, "isthmus_exec_copy") ||
+      !get(engine.pin, "isthmus_exec_pin") || !get(engine.unpin, "isthmus_exec_unpin")) {
+    const char* const why = dlerror();
+    note_engine(why == nullptr ? "the engine lacks a function" : why, true);
+    return false;
   }
-  const char* const why = dlerror();
-  note_engine(why == nullptr ? "the engine lacks a function" : why, true);
+  ignore_calls_from(reinterpret_cast<void*>(open));
+  isthmus_error error;
+  if (open(&error) == ISTHMUS_OK) return true;
+  note_engine(error.message, true);
   return false;
 }
 

@@ -42,23 +42,12 @@ transfer::RingSettings ring_settings() {
 /// As cuMemHostAlloc aligns.
 constexpr std::size_t kPageBytes = 4096;
 
-/// Never destroyed, because CUDA shuts down before static objects are destroyed.
 struct ExecEngine {
-  std::mutex mutex;
-  std::optional<Driver> driver;
-  std::optional<Transfers> transfers;
+  Driver driver = Driver::open("system");
+  Transfers transfers = transfer::transfers_with_ring(Windows(driver), ring_settings());
+  std::mutex mutex;  ///< of the pool, which is made when it is first needed
   std::optional<PinnedPool> pool;
 
-  const Driver& the_driver() {
-    if (!driver) driver.emplace(Driver::open("system"));
-    return *driver;
-  }
-  Transfers& the_transfers() {
-    const std::lock_guard lock(mutex);
-    if (!transfers)
-      transfers.emplace(transfer::transfers_with_ring(Windows(the_driver()), ring_settings()));
-    return *transfers;
-  }
   /// Null if nothing has been pinned.
   PinnedPool* pool_with(const void* memory) {
     const std::lock_guard lock(mutex);
@@ -66,15 +55,13 @@ struct ExecEngine {
   }
   PinnedPool& the_pool(int device) {
     const std::lock_guard lock(mutex);
-    if (!pool) pool.emplace(the_driver(), device);
+    if (!pool) pool.emplace(driver, device);
     return *pool;
   }
 };
 
-ExecEngine& engine() {
-  static auto* const one = new ExecEngine;
-  return *one;
-}
+/// Never destroyed, because CUDA shuts down before static objects are destroyed.
+ExecEngine* engine = nullptr;
 
 }  // namespace
 }  // namespace isthmus::capi
@@ -86,10 +73,14 @@ using isthmus::capi::guarded;
 using isthmus::capi::kPageBytes;
 using isthmus::transfer::Engine;
 
+isthmus_status isthmus_exec_open(isthmus_error* error) {
+  return guarded(error, [] { engine = new isthmus::capi::ExecEngine; });
+}
+
 isthmus_status isthmus_exec_copy(void* target, const void* source, size_t size_bytes, int to_device,
                                  int device, isthmus_error* error) {
   return guarded(error, [&] {
-    Transfers& transfers = engine().the_transfers();
+    Transfers& transfers = engine->transfers;
     isthmus::CopyOptions options;
     // Any other stream may be held up by what it has, or be waited for by others.
     options.stream =
@@ -104,16 +95,16 @@ isthmus_status isthmus_exec_copy(void* target, const void* source, size_t size_b
 void* isthmus_exec_pin(size_t size_bytes, int device, isthmus_error* error) {
   void* memory = nullptr;
   guarded(error, [&] {
-    memory = engine().the_pool(device).allocate(size_bytes, PinnedPool::kNoStream, kPageBytes);
+    memory = engine->the_pool(device).allocate(size_bytes, PinnedPool::kNoStream, kPageBytes);
   });
   return memory;
 }
 
 int isthmus_exec_unpin(void* memory, int keep) {
-  PinnedPool* const pool = engine().pool_with(memory);
+  PinnedPool* const pool = engine->pool_with(memory);
   if (pool == nullptr || keep != 0) return pool != nullptr ? 1 : 0;
   const isthmus_status status = guarded(nullptr, [&] {
-    engine().the_driver().call(isthmus::symbol::ctx_synchronize)();
+    engine->driver.call(isthmus::symbol::ctx_synchronize)();
     pool->free(memory);
   });
   return status == ISTHMUS_OK ? 1 : 0;

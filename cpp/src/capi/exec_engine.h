@@ -9,6 +9,12 @@
 extern "C" {
 #endif
 
+/* Opens the driver and makes the engine; before any other function, by one thread. It asks the dynamic
+ * linker, whose lock another thread may hold that waits for a copy: so nobody may wait for this.
+ *
+ * Returns         anything but ISTHMUS_OK: the engine can't be used */
+ISTHMUS_API isthmus_status isthmus_exec_open(isthmus_error* error);
+
 /* Copies between pageable host memory and a device through the staging ring, in a stream of its own;
  * complete on return.
  *

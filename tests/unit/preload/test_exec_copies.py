@@ -107,7 +107,7 @@ def test_settings_say_what_is_replaced(
     ("settings", "reason"),
     [
         ({"ISTHMUS_EXEC_LIBRARY": "/nowhere/libisthmus_exec.so"}, "/nowhere/libisthmus_exec.so"),
-        ({"ISTHMUS_EXEC_LIBRARY": "libc.so.6"}, "isthmus_exec_copy"),
+        ({"ISTHMUS_EXEC_LIBRARY": "libc.so.6"}, "isthmus_exec_open"),
         ({"CUDA_MPS_PIPE_DIRECTORY": "/"}, "MPS"),
     ],
 )
