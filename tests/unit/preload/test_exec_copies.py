@@ -57,6 +57,17 @@ def test_threads_copy_at_once(place: Place, copies: object) -> None:
     assert counters.header["exec_failed"] == 0
 
 
+def test_a_constructor_may_copy_while_another_thread_opens_the_engine(
+    place: Place, copies: object
+) -> None:
+    """It holds the dynamic linker's lock, which opening the engine needs."""
+    library = place.compile("constructor.c", "-shared", "-fPIC", name="libconstructor.so")
+    for _ in range(5):
+        counters = place.like_the_driver(copies, "loading", library).only
+        assert counters.sum("calls", "cuMemcpyHtoD") == 70
+        assert counters.sum("replaced") > 0
+
+
 def test_a_child_is_refused_by_the_driver_and_its_parent_goes_on(
     place: Place, copies: object
 ) -> None:

@@ -155,6 +155,21 @@ static void forked(void) {
   there_and_back(0, SIZE, 0, NULL);
 }
 
+/// A thread that copies while it holds the linker's lock, beside one that opens the engine.
+static void* load(void* library) {
+  MUST(cuCtxSetCurrent(primary));
+  if (dlopen(library, RTLD_NOW) == NULL) printf("WRONG: %s\n", dlerror());
+  return NULL;
+}
+static void loading(void* library) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, load, library);
+  CUdeviceptr device = device_memory(SIZE);
+  unsigned char* host = pattern(SIZE, 2);
+  for (int i = 0; i < 20; ++i) MUST(cuMemcpyHtoD(device, host, SIZE));
+  pthread_join(thread, NULL);
+}
+
 /// Memory that was pageable, then pinned, then pageable again; and neighbours on a page.
 static void changing(void) {
   unsigned char* host = NULL;
@@ -180,7 +195,8 @@ int main(int argc, char** argv) {
   if (strcmp(what, "threads") == 0) threads();
   if (strcmp(what, "forked") == 0) forked();
   if (strcmp(what, "changing") == 0) changing();
+  if (strcmp(what, "loading") == 0) loading(argv[2]);
   if (strcmp(what, "once") == 0) there_and_back(1, SIZE, 0, NULL);
-  if (argc > 2) _exit(atoi(argv[2]));
+  if (strcmp(what, "once") == 0 && argc > 2) _exit(atoi(argv[2]));
   return 0;
 }
