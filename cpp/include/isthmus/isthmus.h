@@ -287,6 +287,68 @@ ISTHMUS_API isthmus_status isthmus_explain_copy(const void* target, const void* 
                                                 const isthmus_copy_options* options,
                                                 isthmus_copy_plan* plan, isthmus_error* error);
 
+/* ---- Blocks: thousands of pieces by index. ----
+ *
+ * A pool has blocks of one size; a copy moves block source_index[i] of each source to block
+ * target_index[i] of the target of the same layer. Between devices' memories and pinned memory this
+ * is one launch of a kernel on few multiprocessors, or a batch of the driver's copies. */
+
+/* Memory in blocks. */
+typedef struct isthmus_block_pool {
+  void* address;
+  size_t count;        /* blocks */
+  size_t stride_bytes; /* from one block to the next; 0: the size of a block */
+} isthmus_block_pool;
+
+/* A copy of blocks. Begin with ISTHMUS_BLOCK_COPY_INIT. */
+typedef struct isthmus_block_copy {
+  size_t struct_size;                /* sizeof(isthmus_block_copy) */
+  const isthmus_block_pool* targets; /* [num_layers] */
+  const isthmus_block_pool* sources; /* [num_layers] */
+  size_t num_layers;
+  size_t block_bytes;
+  const void* target_index; /* [num_blocks], in host memory or on the device that makes the copy */
+  const void* source_index; /* the same */
+  size_t index_bytes;       /* of an index, which is signed: 4 or 8 */
+  size_t num_blocks;
+  void* stream;            /* as in isthmus_copy_options; not used to prepare a copy */
+  int num_multiprocessors; /* the most that it uses; 0: as few as reach the link's speed */
+  int urgent;              /* 1: its kernel comes before others */
+  const char* way;         /* null: choose; else "kernel", "bulk", "batch" or "staged" */
+} isthmus_block_copy;
+
+#define ISTHMUS_BLOCK_COPY_INIT \
+  {sizeof(isthmus_block_copy), NULL, NULL, 0, 0, NULL, NULL, 8, 0, NULL, 0, 0, NULL}
+
+/* Begins a copy of blocks, in the order of the stream; it may be captured if its indices are on the
+ * device. Indices on the host are checked before anything starts, and may be changed on return. An
+ * index on the device that is outside its pool is skipped: isthmus_check_blocks(), or the next copy of
+ * blocks, fails and names its position. A block of a target occurs once, unless it gets the same source
+ * each time.
+ *
+ * future  receives the future, to be freed by the caller; unchanged on failure. Null: none is wanted */
+ISTHMUS_API isthmus_status isthmus_copy_blocks(const isthmus_block_copy* copy,
+                                               isthmus_future** future, isthmus_error* error);
+
+/* A copy whose memory is checked, and whose indices are kept. May be run from any thread. */
+typedef struct isthmus_prepared_copy isthmus_prepared_copy;
+
+/* Prepares a copy of blocks for many runs.
+ *
+ * prepared  receives the copy, to be freed by the caller; unchanged on failure */
+ISTHMUS_API isthmus_status isthmus_prepare_blocks(const isthmus_block_copy* copy,
+                                                  isthmus_prepared_copy** prepared,
+                                                  isthmus_error* error);
+/* As isthmus_copy_blocks(). Of a captured stream the copy must live as long as the graph. */
+ISTHMUS_API isthmus_status isthmus_prepared_run(const isthmus_prepared_copy* prepared, void* stream,
+                                                isthmus_future** future, isthmus_error* error);
+/* Waits for the device's work, if the copy keeps indices there. Null is allowed. */
+ISTHMUS_API void isthmus_prepared_free(isthmus_prepared_copy* prepared);
+
+/* Fails if kernels have found an index outside its pool since the last call. Wait for the copies
+ * first. */
+ISTHMUS_API isthmus_status isthmus_check_blocks(isthmus_error* error);
+
 /* Closes the windows that copies have opened, and unpins staging buffers that no copy uses. */
 ISTHMUS_API isthmus_status isthmus_trim(isthmus_error* error);
 

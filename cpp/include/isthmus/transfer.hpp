@@ -26,6 +26,7 @@
 #include <string_view>
 #include <vector>
 
+#include <isthmus/blocks.hpp>
 #include <isthmus/driver.hpp>
 #include <isthmus/window.hpp>
 
@@ -202,6 +203,7 @@ public:
 
 private:
   friend class Transfers;
+  friend class PreparedCopy;
   ISTHMUS_HIDDEN explicit CopyFuture(std::shared_ptr<transfer::PendingCopy> pending);
   std::shared_ptr<transfer::PendingCopy> pending_;
 };
@@ -269,6 +271,34 @@ public:
   ///             thread for those that need one, none has begun.
   CopyFuture copy_many_async(std::span<const ManyCopy> copies,
                              SourceOrder source_order = SourceOrder::call);
+
+  /// Copies blocks by index, in each layer. Between memories of devices and pinned memory a kernel
+  /// or a copy engine makes it, in the order of the stream, and the call returns at once. It can be
+  /// captured if its indices are on the device, or belong to a prepared copy: a graph reads them at
+  /// each replay. Pageable memory goes through copy_many_async(), which the caller works for.
+  ///
+  /// copy        pools and indices on a device stay valid until CopyFuture::over(); indices on the
+  ///             host may be changed on return. A target's block occurs once, unless it gets the same
+  ///             source each time; a pool may be target and source, if no block is both. Indices on
+  ///             the device aren't checked for that: then one of the sources remains.
+  /// Throws      UsageError: wrong pools or indices, and then nothing was copied. An index on the
+  ///             device that is outside its pool is skipped by the kernel; the next call, or
+  ///             check_blocks(), throws a UsageError with its position. Unavailable, DriverError.
+  CopyFuture copy_blocks(const BlockCopy& copy, const BlockOptions& options = {});
+  /// Prepares copy_blocks() once for many runs; the stream of the options reads indices on a device
+  /// only if the CPU needs them.
+  PreparedCopy prepare_blocks(const BlockCopy& copy, const BlockOptions& options = {});
+  /// Says how copy_blocks() would make the copy. Copies nothing; may compile the kernels.
+  BlockWay explain_blocks(const BlockCopy& copy, const BlockOptions& options = {});
+  /// Throws the UsageError of an index outside its pool that kernels have found since the last call.
+  /// Wait for the copies first.
+  void check_blocks();
+  /// Copies pieces between addresses: like copy_blocks(), in one stream.
+  ///
+  /// pieces      may be changed on return. No target overlaps another piece: that isn't checked.
+  CopyFuture copy_pieces(const CopyPieces& pieces, std::uintptr_t stream = 0);
+  /// Prepares copy_many() for many runs, without the copies' own streams.
+  PreparedCopy prepare_many(std::span<const ManyCopy> copies);
 
   /// Copies an array's items between two layouts, complete on return, after the work in the stream.
   /// The driver copies rows, or slices of rows; a kernel copies everything else, and rows that are

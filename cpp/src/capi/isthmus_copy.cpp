@@ -9,12 +9,9 @@
 #include <isthmus/errors.hpp>
 #include <isthmus/transfer.hpp>
 
+#include "capi/default_transfers.hpp"
 #include "capi/default_windows.hpp"
 #include "capi/isthmus_calls.hpp"
-
-struct isthmus_future {  // NOLINT(readability-identifier-naming): C's name for it
-  isthmus::CopyFuture future;
-};
 
 namespace isthmus::capi {
 namespace {
@@ -27,11 +24,8 @@ struct Copies {
 
 PerProcess<Copies> copies;
 
-/// The process's Transfers on the driver that $ISTHMUS_DRIVER names. Created at the first call.
-/// Never destroyed, because CUDA shuts down before static objects are destroyed. May be called from
-/// any thread.
-///
-/// Throws      as default_windows().
+}  // namespace
+
 Transfers& default_transfers() {
   Copies& own = copies.get();
   if (Transfers* const made = own.made.load(std::memory_order_acquire)) return *made;
@@ -42,6 +36,8 @@ Transfers& default_transfers() {
   own.made.store(&*own.transfers, std::memory_order_release);
   return *own.transfers;
 }
+
+namespace {
 
 MemoryKind kind_of(isthmus_memory_kind kind, const char* member) {
   switch (kind) {

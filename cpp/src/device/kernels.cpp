@@ -29,6 +29,30 @@ bool made_for_another_driver(CUresult result) {
 
 }  // namespace
 
+void Kernel::launch_as_with(const Settings& settings, CUstream stream, unsigned num_blocks,
+                            unsigned block_lanes, void** arguments) const {
+  if (!settings.priority) {
+    driver_.call(symbol::launch_kernel)(function_, num_blocks, 1U, 1U, block_lanes, 1U, 1U,
+                                        settings.shared_bytes, stream, arguments,
+                                        static_cast<void**>(nullptr));
+    return;
+  }
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_PRIORITY;
+  attribute.value.priority = *settings.priority;
+  CUlaunchConfig config{};
+  config.gridDimX = num_blocks;
+  config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = block_lanes;
+  config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = settings.shared_bytes;
+  config.hStream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  driver_.call(symbol::launch_kernel_ex)(&config, function_, arguments,
+                                         static_cast<void**>(nullptr));
+}
+
 Kernels::Kernels(const Context& context, const Options& options)
     : state_(new State{context,
                        nvrtc_for(context, options.nvrtc_library),

@@ -48,6 +48,26 @@ public:
     launch_with(stream, num_blocks, block_lanes, pointers.data());
   }
 
+  /// How a launch differs from others.
+  struct Settings {
+    unsigned shared_bytes = 0;         ///< dynamic shared memory, allowed by allow_shared()
+    std::optional<int> priority = {};  ///< as of cuStreamCreateWithPriority; not set: the stream's
+  };
+  /// The same with settings.
+  ///
+  /// Throws      also Unavailable: a priority on a driver older than CUDA 11.8.
+  template <typename... Arguments>
+  void launch_as(const Settings& settings, CUstream stream, unsigned num_blocks,
+                 unsigned block_lanes, Arguments... arguments) const {
+    std::array<void*, sizeof...(Arguments)> pointers{&arguments...};
+    launch_as_with(settings, stream, num_blocks, block_lanes, pointers.data());
+  }
+  /// Lets launches have that much dynamic shared memory. The caller holds a CurrentContext.
+  void allow_shared(unsigned shared_bytes) const {
+    driver_.call(symbol::func_set_attribute)(
+        function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(shared_bytes));
+  }
+
   /// The same for arguments whose types aren't known here.
   ///
   /// arguments   a pointer to each, in order
@@ -58,6 +78,9 @@ public:
   }
 
 private:
+  void launch_as_with(const Settings& settings, CUstream stream, unsigned num_blocks,
+                      unsigned block_lanes, void** arguments) const;
+
   Driver driver_;
   CUfunction function_;
 };

@@ -229,5 +229,26 @@ TEST_F(ListsOfTwoGpusTest, TellOfAFailureOnTheOtherLink) {
   transfers().copy_many(downloads(first, second));
 }
 
+TEST_F(CopiesBetweenGpusTest, OfBlocksAreMadeByTheTargetsKernel) {
+  const Bytes sent = pattern(kBytes, 5);
+  send_to_device(here_, sent);
+  fill(there_, kBytes, kGuard);
+  const BlockPool source{to_pointer(here_), kBytes / 4096, 0};
+  const BlockPool target{to_pointer(there_), kBytes / 4096, 0};
+  const std::vector<std::int32_t> targets{3, 1};
+  const std::vector<std::int32_t> sources{7, 2};
+  const BlockCopy copy{{&target, 1}, {&source, 1}, 4096, targets.data(), sources.data(), 2};
+  EXPECT_EQ(transfers().explain_blocks(copy).way, "bulk");
+  transfers().copy_blocks(copy).wait();
+  Bytes expected(kBytes, kGuard);
+  std::copy_n(sent.begin() + 7 * 4096, 4096, expected.begin() + 3 * 4096);
+  std::copy_n(sent.begin() + 2 * 4096, 4096, expected.begin() + 4096);
+  EXPECT_EQ(on_device(there_, kBytes), expected);
+  BlockCopy wrong = copy;
+  wrong.target_index.data = wrong.source_index.data = to_pointer(here_);
+  const std::string why = message_of<UsageError>([&] { transfers().copy_blocks(wrong); });
+  EXPECT_TRUE(says(why, "copy the index there")) << why;
+}
+
 }  // namespace
 }  // namespace isthmus::transfer

@@ -66,7 +66,7 @@ CUresult copy_inside(const char* symbol, const AddressedCopy& move, CUstream str
     if (move.size_bytes == 0) return CUDA_SUCCESS;
     require_device_range(lock, move.target, move.size_bytes);
     require_device_range(lock, move.source, move.size_bytes);
-    if (record_if_captured(lock, found, move)) return CUDA_SUCCESS;
+    if (record_if_captured(lock, found, {move, {}})) return CUDA_SUCCESS;
     const OperationPtr operation = make_copy(lock, context, move);
     enqueue(lock, found, operation);
     end(lock, operation, ending,

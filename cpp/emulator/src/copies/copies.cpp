@@ -138,7 +138,7 @@ CUresult copy_async(const char* symbol, const Copy& copy, CUstream handle) {
     const Place place = check(call, lock, copy, handle);
     if (copy.size_bytes == 0) return CUDA_SUCCESS;
     if (place.host != HostKind::pageable) {
-      if (!record_if_captured(lock, place.stream, copy.addressed()))
+      if (!record_if_captured(lock, place.stream, {copy.addressed(), {}}))
         enqueue(lock, place.stream, make_transfer(place, copy, pinned_pace()));
     } else if (copy.direction == Direction::host_to_device) {
       send_pageable(lock, place, copy);

@@ -1,5 +1,5 @@
 // cuModule*: an image is the name of a file in kernels/, whose kernels this library contains.
-// cuLaunchKernel: each kernel has its own thread and runs beside copies and the CPU.
+// cuLaunchKernel, cuLaunchKernelEx: each kernel has its own thread and runs beside copies and the CPU.
 #include <algorithm>
 #include <cstring>
 
@@ -7,6 +7,7 @@
 #include "api/context.hpp"
 #include "kernels/kernel_traffic.hpp"
 #include "machine/machine.hpp"
+#include "streams/stream_capture.hpp"
 
 namespace isthmus::emulator {
 namespace {
@@ -63,7 +64,26 @@ OperationPtr make_launch(Context& context, std::function<void()> run) {
   return operation;
 }
 
+CUresult launch(Call& call, CUfunction handle, CUstream stream_handle, void** parameters,
+                void** extra) {
+  Context& context = current_context();
+  Lock lock = lock_machine();
+  const StreamPtr stream = find_stream(lock, context, stream_handle);
+  const HostKernel& kernel = *machine().functions.find(handle)->kernel;
+  require(extra == nullptr && (parameters != nullptr || kernel.num_parameters == 0));
+  call.note("kernel", kernel.name).note("stream", stream->number);
+  std::function<void()> run = kernel.bind(parameters);
+  if (!record_if_captured(lock, stream, {{}, run}))
+    enqueue_launch(lock, context, stream, std::move(run));
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
+
+void enqueue_launch(Lock& lock, Context& context, const StreamPtr& stream,
+                    std::function<void()> run) {
+  enqueue(lock, stream, make_launch(context, std::move(run)));
+}
 
 }  // namespace isthmus::emulator
 
@@ -116,14 +136,31 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction handle, unsigned int grid_x, unsigned
   Call call("cuLaunchKernel");
   return call([&] {
     (void)shared_bytes;
-    Context& context = current_context();
+    current_context();
     require_launchable({grid_x, grid_y, grid_z}, {block_x, block_y, block_z});
-    Lock lock = lock_machine();
-    const StreamPtr stream = find_stream(lock, context, stream_handle);
-    const HostKernel& kernel = *machine().functions.find(handle)->kernel;
-    require(extra == nullptr && (parameters != nullptr || kernel.num_parameters == 0));
-    call.note("kernel", kernel.name).note("stream", stream->number);
-    enqueue(lock, stream, make_launch(context, kernel.bind(parameters)));
+    return launch(call, handle, stream_handle, parameters, extra);
+  });
+}
+
+// Attributes are accepted without effect.
+CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction handle,
+                                  void** parameters, void** extra) {
+  Call call("cuLaunchKernelEx");
+  return call([&] {
+    current_context();
+    require(config != nullptr && (config->attrs != nullptr || config->numAttrs == 0));
+    require_launchable({config->gridDimX, config->gridDimY, config->gridDimZ},
+                       {config->blockDimX, config->blockDimY, config->blockDimZ});
+    return launch(call, handle, config->hStream, parameters, extra);
+  });
+}
+
+CUresult CUDAAPI cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value) {
+  return Call("cuFuncSetAttribute")([&] {
+    current_context();
+    const Lock lock = lock_machine();
+    machine().functions.find(handle);
+    require(attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && value >= 0);
     return CUDA_SUCCESS;
   });
 }

@@ -1,5 +1,5 @@
 // cuStreamBeginCapture, cuStreamIsCapturing, cuStreamEndCapture, cuThreadExchangeStreamCaptureMode;
-// cuGraph*: graphs of memcpy nodes.
+// cuGraph*: graphs of memcpy nodes, and of captured launches.
 #include "streams/stream_capture.hpp"
 
 #include <algorithm>
@@ -62,12 +62,12 @@ void refuse_beside_blocking_capture(Lock& lock, const Context& context) {
   require(!ended, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
 }
 
-bool record_if_captured(Lock& lock, const StreamPtr& stream, const AddressedCopy& copy) {
+bool record_if_captured(Lock& lock, const StreamPtr& stream, const GraphNode& node) {
   (void)lock;
   auto& captures = machine().captures;
   const auto found = std::ranges::find(captures, stream, &StreamCapture::stream);
   if (found == captures.end()) return false;
-  found->copies.push_back(copy);
+  found->nodes.push_back(node);
   return true;
 }
 
@@ -97,13 +97,32 @@ CUgraphNode node_at(std::size_t index) {
 
 bool is_node_of(const Graph& graph, CUgraphNode node) {
   const auto number = reinterpret_cast<NodeNumber>(node);
-  return number >= 1 && number <= graph.copies.size();
+  return number >= 1 && number <= graph.nodes.size();
 }
 
 CUdeviceptr address_in(CUmemorytype type, const void* host, CUdeviceptr device) {
   require(type == CU_MEMORYTYPE_HOST || type == CU_MEMORYTYPE_DEVICE ||
           type == CU_MEMORYTYPE_UNIFIED);
   return type == CU_MEMORYTYPE_HOST ? address_of(host) : device;
+}
+
+/// In order; copies that follow each other are asked for at once.
+void enqueue_nodes(Lock& lock, Context& context, const StreamPtr& stream,
+                   const std::vector<GraphNode>& nodes) {
+  std::vector<AddressedCopy> copies;
+  const auto enqueue_all = [&] {
+    if (!copies.empty()) enqueue_copies(lock, context, stream, copies);
+    copies.clear();
+  };
+  for (const GraphNode& node : nodes) {
+    if (!node.kernel) {
+      copies.push_back(node.copy);
+      continue;
+    }
+    enqueue_all();
+    enqueue_launch(lock, context, stream, node.kernel);
+  }
+  enqueue_all();
 }
 
 /// One row of bytes: the only kind of copy in this driver's graphs.
@@ -180,7 +199,7 @@ CUresult CUDAAPI cuStreamEndCapture(CUstream handle, CUgraph* graph) {
     const StreamCapture ended = std::move(*found);
     captures.erase(found);
     require(!ended.invalidated, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    *graph = machine().graphs.add(std::make_shared<Graph>(Graph{nullptr, ended.copies}));
+    *graph = machine().graphs.add(std::make_shared<Graph>(Graph{nullptr, ended.nodes}));
     return CUDA_SUCCESS;
   });
 }
@@ -224,8 +243,8 @@ CUresult CUDAAPI cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph handle,
     for (std::size_t i = 0; i < num_dependencies; ++i) require(is_node_of(graph, dependencies[i]));
     const AddressedCopy copy = row_of(*parameters);
     require_copyable(lock, copy);
-    graph.copies.push_back(copy);
-    *node = node_at(graph.copies.size() - 1);
+    graph.nodes.push_back({copy, {}});
+    *node = node_at(graph.nodes.size() - 1);
     return CUDA_SUCCESS;
   });
 }
@@ -259,9 +278,10 @@ CUresult CUDAAPI cuGraphLaunch(CUgraphExec handle, CUstream stream_handle) {
     const StreamPtr stream = find_stream(lock, context, stream_handle);
     const Graph& graph = *machine().executable_graphs.find(handle);
     require(graph.context == &context, CUDA_ERROR_INVALID_CONTEXT);
-    call.note("copies", graph.copies.size()).note("stream", stream->number);
-    for (const AddressedCopy& copy : graph.copies) require_copyable(lock, copy);
-    enqueue_copies(lock, context, stream, graph.copies);
+    call.note("copies", graph.nodes.size()).note("stream", stream->number);
+    for (const GraphNode& node : graph.nodes)
+      if (!node.kernel) require_copyable(lock, node.copy);
+    enqueue_nodes(lock, context, stream, graph.nodes);
     return CUDA_SUCCESS;
   });
 }

@@ -44,7 +44,8 @@ Engine::Engine(Windows the_windows, const RingSettings& ring)
                                                            std::chrono::microseconds{20})),
       plans_(driver, devices_, *cache_, host_memory_),
       many_(driver, host_memory_, devices_, *cache_, chooser_, carriers_),
-      strided_(driver, host_memory_, devices_) {
+      strided_(driver, host_memory_, devices_),
+      blocks_(driver, host_memory_, devices_, many_) {
   prepare_for_failures();
   watch_forks();
   process_ = process_generation();

@@ -12,6 +12,7 @@
 
 #include <isthmus/transfer.hpp>
 
+#include "transfer/blocks/block_copies.hpp"
 #include "transfer/carriers/carriers.hpp"
 #include "transfer/copy/plan_cache.hpp"
 #include "transfer/many/many_copies.hpp"
@@ -64,6 +65,7 @@ struct Engine {
   std::vector<PathShare> explain_many(std::span<const ManyCopy> copies) {
     return many_.explain(copies);
   }
+  BlockCopies& blocks() noexcept { return blocks_; }
   void copy_strided(const StridedCopy& copy, const CopyOptions& options) {
     strided_.copy(copy, options);
   }
@@ -103,6 +105,7 @@ private:
   PlanCache plans_;
   ManyCopies many_;
   StridedCopies strided_;
+  BlockCopies blocks_;
 };
 
 }  // namespace isthmus::transfer

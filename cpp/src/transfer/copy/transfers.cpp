@@ -101,6 +101,50 @@ CopyFuture Transfers::copy_many_async(std::span<const ManyCopy> copies, SourceOr
   return CopyFuture(engine_->here().copy_many_async(copies, source_order));
 }
 
+CopyFuture Transfers::copy_blocks(const BlockCopy& copy, const BlockOptions& options) {
+  transfer::BlockCopies& blocks = engine_->here().blocks();
+  return CopyFuture(blocks.prepare(copy, options, transfer::BlockCopies::Uses::once)
+                        ->run(reinterpret_cast<CUstream>(options.stream)));
+}
+
+PreparedCopy Transfers::prepare_blocks(const BlockCopy& copy, const BlockOptions& options) {
+  transfer::BlockCopies& blocks = engine_->here().blocks();
+  const auto work = blocks.prepare(copy, options, transfer::BlockCopies::Uses::many);
+  work->owner = engine_;
+  return PreparedCopy(work);
+}
+
+BlockWay Transfers::explain_blocks(const BlockCopy& copy, const BlockOptions& options) {
+  return engine_->here().blocks().prepare(copy, options, transfer::BlockCopies::Uses::none)->told;
+}
+
+void Transfers::check_blocks() { engine_->here().blocks().check(); }
+
+CopyFuture Transfers::copy_pieces(const CopyPieces& pieces, std::uintptr_t stream) {
+  transfer::BlockCopies& blocks = engine_->here().blocks();
+  return CopyFuture(blocks.prepare(pieces, transfer::BlockCopies::Uses::once)
+                        ->run(reinterpret_cast<CUstream>(stream)));
+}
+
+PreparedCopy Transfers::prepare_many(std::span<const ManyCopy> copies) {
+  const auto work = engine_->here().blocks().prepare(copies);
+  work->owner = engine_;
+  return PreparedCopy(work);
+}
+
+PreparedCopy::PreparedCopy(std::shared_ptr<const transfer::PreparedWork> work)
+    : work_(std::move(work)) {}
+
+CopyFuture PreparedCopy::run(std::uintptr_t stream) const {
+  if (work_ == nullptr) throw UsageError("this PreparedCopy has no copy");
+  return CopyFuture(work_->run(reinterpret_cast<CUstream>(stream)));
+}
+
+BlockWay PreparedCopy::explain() const {
+  if (work_ == nullptr) throw UsageError("this PreparedCopy has no copy");
+  return work_->told;
+}
+
 void Transfers::copy_strided(const StridedCopy& copy, const CopyOptions& options) {
   engine_->here().copy_strided(copy, options);
 }

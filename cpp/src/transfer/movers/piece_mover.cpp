@@ -14,6 +14,7 @@
 #include "device/kernel_cache.hpp"
 #include "device/stream.hpp"
 #include "host/memory/pages.hpp"
+#include "transfer/movers/block_mover.hpp"
 #include "transfer/request/failed_copy.hpp"
 
 namespace isthmus::transfer {
@@ -59,7 +60,12 @@ constexpr std::size_t kChunkBytes = std::size_t{PieceMover::kBlockLanes} * 16;
 // A staged piece lies in its place as on the device, so that the kernel moves 16 bytes at a time.
 constexpr std::size_t kAlignment = 16;
 
-/// True if kernels reach all pinned memory at its host address, also what was registered.
+std::size_t chunks_of(std::size_t size_bytes) {
+  return (size_bytes + kChunkBytes - 1) / kChunkBytes;
+}
+
+}  // namespace
+
 bool reaches_host_addresses(const Context& context) {
   const Driver& driver = context.driver();
   CUdevice device = 0;
@@ -69,12 +75,6 @@ bool reaches_host_addresses(const Context& context) {
       &answer, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, device);
   return answer != 0;
 }
-
-std::size_t chunks_of(std::size_t size_bytes) {
-  return (size_bytes + kChunkBytes - 1) / kChunkBytes;
-}
-
-}  // namespace
 
 /// The pieces of one launch.
 struct PieceMover::Round {

@@ -55,6 +55,7 @@ DevicePaths::DevicePaths(const Driver& driver, int ordinal, const WindowCache& w
       windows_(windows),
       ring_(context_, ring),
       mover_(context_),
+      block_mover_(context_),
       bounce_(context_) {
   use(std::make_shared<const Profile>(
       Profile::for_device(context_.device(), host::effective_cores(), driver.emulated())));

@@ -13,6 +13,7 @@
 
 #include "device/context.hpp"
 #include "device/stream.hpp"
+#include "transfer/movers/block_mover.hpp"
 #include "transfer/movers/piece_mover.hpp"
 #include "transfer/plan/bounce_memory.hpp"
 #include "transfer/plan/window_cache.hpp"
@@ -38,6 +39,7 @@ public:
   const Context& context() const noexcept { return context_; }
   StagingRing& ring() noexcept { return ring_; }
   PieceMover& mover() noexcept { return mover_; }
+  BlockMover& block_mover() noexcept { return block_mover_; }
   BounceMemory& bounce() noexcept { return bounce_; }
   /// A stream for copies by one thread that have nothing to wait for. Created on first use.
   CUstream background_stream();
@@ -137,6 +139,7 @@ private:
   const WindowCache& windows_;
   StagingRing ring_;
   PieceMover mover_;
+  BlockMover block_mover_;
   BounceMemory bounce_;
   std::optional<Stream> background_stream_;
   mutable std::mutex mutex_;

@@ -88,7 +88,8 @@ void Devices::use_nvrtc(std::string library) {
 }
 
 /// They are loaded in the primary context, so a stream of another one can't launch them.
-std::string Devices::kernel_obstacle(DevicePaths& paths) {
+template <typename Mover>
+std::string Devices::obstacle_of(DevicePaths& paths, Mover& mover) {
   CUcontext current = nullptr;
   driver_.call(symbol::ctx_get_current)(&current);
   if (current != paths.context().handle())
@@ -96,8 +97,11 @@ std::string Devices::kernel_obstacle(DevicePaths& paths) {
   std::unique_lock lock(mutex_);
   const std::string nvrtc = nvrtc_;
   lock.unlock();
-  return paths.mover().obstacle(nvrtc);
+  return mover.obstacle(nvrtc);
 }
+
+template std::string Devices::obstacle_of(DevicePaths& paths, PieceMover& mover);
+template std::string Devices::obstacle_of(DevicePaths& paths, BlockMover& mover);
 
 void Devices::join(int one, int other) noexcept try {
   {

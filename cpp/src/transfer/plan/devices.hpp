@@ -56,7 +56,11 @@ public:
   void use_nvrtc(std::string library);
   /// Why the kernels of this device can't be launched now; empty if they can. A context of the
   /// device must be current.
-  std::string kernel_obstacle(DevicePaths& paths);
+  std::string kernel_obstacle(DevicePaths& paths) { return obstacle_of(paths, paths.mover()); }
+  /// The same for the kernels of DevicePaths::block_mover().
+  std::string block_obstacle(DevicePaths& paths) {
+    return obstacle_of(paths, paths.block_mover());
+  }
   /// Lets two devices reach each other's memory, once and for the life of their contexts, so that the
   /// driver copies directly between them. Where that isn't possible it copies through the host's
   /// memory.
@@ -72,6 +76,8 @@ private:
 
   DevicePaths& make(int device);
   const DevicePaths* any_made(bool needed);
+  template <typename Mover>
+  std::string obstacle_of(DevicePaths& paths, Mover& mover);
 
   const Driver& driver_;
   const WindowCache& windows_;

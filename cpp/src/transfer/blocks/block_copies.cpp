@@ -1,0 +1,344 @@
+#include "transfer/blocks/block_copies.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include <isthmus/errors.hpp>
+
+#include "device/capture.hpp"
+#include "transfer/carriers/driver_copy.hpp"
+#include "transfer/request/stream_order.hpp"
+
+namespace isthmus::transfer {
+
+/// What is known of a copy while its way is chosen.
+struct BlockCopies::Chosen {
+  BlockRoute route;
+  std::string no_kernel;  ///< why kernels can't make it
+  bool indices_on_device = false;
+  std::vector<std::uint64_t> memory;    ///< of `indices`, unless a kernel reads them there
+  std::optional<BlockIndices> indices;  ///< if the CPU knows them
+  std::size_t num_runs = 0;
+};
+
+namespace {
+
+/// Of ways that cost about as much, the first is the quietest.
+constexpr std::array kByQuiet{Way::batch, Way::bulk, Way::kernel};
+constexpr double kAboutAsMuch = 1.05;
+/// Fewer bytes are copied before a batch has been asked for.
+constexpr std::size_t kMinBatchBytes = std::size_t{1} << 20U;
+
+bool is_kernels(MemoryKind kind) { return is_on_device(kind) || kind == MemoryKind::pinned; }
+
+std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
+
+KernelBlocks kernel_blocks(const CheckedPools& pools, std::size_t num_blocks) {
+  KernelBlocks blocks;
+  blocks.target_count = pools.target.count();
+  blocks.source_count = pools.source.count();
+  blocks.block_bytes = pools.block_bytes;
+  blocks.num_blocks = num_blocks;
+  return blocks;
+}
+
+/// Layers with equal strides, up to KernelBlocks::kMaxLayers, make a launch.
+std::vector<LayersLaunch> launches_of(const CheckedPools& pools, const KernelBlocks& all) {
+  std::vector<LayersLaunch> launches;
+  for (std::size_t layer = 0; layer < pools.target.pools.size(); ++layer) {
+    const BlockPool& target = pools.target.pools[layer];
+    const BlockPool& source = pools.source.pools[layer];
+    const bool joins = !launches.empty() && launches.back().num_layers < KernelBlocks::kMaxLayers &&
+                       launches.back().blocks.target_stride == target.stride_bytes &&
+                       launches.back().blocks.source_stride == source.stride_bytes;
+    if (!joins) {
+      launches.push_back({all, 0});
+      launches.back().blocks.target_stride = target.stride_bytes;
+      launches.back().blocks.source_stride = source.stride_bytes;
+    }
+    LayersLaunch& last = launches.back();
+    last.blocks.targets.at(last.num_layers) = address_of(target.address);
+    last.blocks.sources.at(last.num_layers) = address_of(source.address);
+    ++last.num_layers;
+  }
+  return launches;
+}
+
+/// Calls `use(target, source, size_bytes)` for each copy between contiguous memory.
+template <typename Use>
+void each_copy(const CheckedPools& pools, const BlockIndices& indices, Use use) {
+  const auto place = [](const BlockPool& pool, std::uint64_t block) {
+    return static_cast<std::byte*>(pool.address) + block * pool.stride_bytes;
+  };
+  for (std::size_t layer = 0; layer < pools.target.pools.size(); ++layer) {
+    const BlockPool& target = pools.target.pools[layer];
+    const BlockPool& source = pools.source.pools[layer];
+    const bool joined =
+        target.stride_bytes == pools.block_bytes && source.stride_bytes == pools.block_bytes;
+    indices.each_run([&](const BlockIndices::Run& run) {
+      if (joined)
+        return use(place(target, run.target), place(source, run.source),
+                   run.num_blocks * pools.block_bytes);
+      for (std::size_t i = 0; i < run.num_blocks; ++i)
+        use(place(target, run.target + i), place(source, run.source + i), pools.block_bytes);
+    });
+  }
+}
+
+void fill_batch(PreparedWork& work, const CheckedPools& pools, const BlockIndices& indices) {
+  each_copy(pools, indices, [&](std::byte* target, std::byte* source, std::size_t size_bytes) {
+    work.batch.targets.push_back(address_of(target));
+    work.batch.sources.push_back(address_of(source));
+    work.batch.sizes.push_back(size_bytes);
+  });
+}
+
+void fill_staged(PreparedWork& work, const CheckedPools& pools, const BlockIndices& indices) {
+  each_copy(pools, indices, [&](std::byte* target, std::byte* source, std::size_t size_bytes) {
+    work.copies.push_back({target, source, size_bytes});
+  });
+  if (work.once != nullptr)
+    work.device->block_mover().give_back(std::move(work.once), std::nullopt);
+  work.device = nullptr;
+}
+
+void require_index(const HostMemory& host_memory, const BlockIndex& index, std::size_t num_blocks,
+                   const char* role) {
+  if (index.item_bytes != 4 && index.item_bytes != 8)
+    throw UsageError("the " + std::string(role) + "_index must be int32 or int64, not numbers of " +
+                     std::to_string(index.item_bytes) + " bytes");
+  if (index.data == nullptr)
+    throw UsageError("the " + std::string(role) + "_index is a null pointer");
+  if (host_memory.touch_pageable(index.data, num_blocks * index.item_bytes, host::Access::read) ==
+      HostTouch::forbidden)
+    throw UsageError("the " + std::string(role) +
+                     "_index is not memory that can be read: nothing is there, or it was freed");
+}
+
+}  // namespace
+
+/// The device whose kernels reach both ends; null, with a reason, if there is none.
+DevicePaths* BlockCopies::find_device(const CheckedPools& pools, Chosen& chosen) {
+  const PoolEnd& target = pools.target;
+  const PoolEnd& source = pools.source;
+  const int device = target.on_device() ? target.device : source.device;
+  if (device < 0 || !is_kernels(target.kind) || !is_kernels(source.kind)) {
+    chosen.no_kernel = "kernels reach a device's memory and pinned memory, at both ends";
+    return nullptr;
+  }
+  chosen.route.direction =
+      target.on_device() ? Direction::host_to_device : Direction::device_to_host;
+  const bool both = target.on_device() && source.on_device();
+  chosen.route.to_peer = both && target.device != source.device;
+  chosen.route.crosses = !both || chosen.route.to_peer;
+  if (chosen.route.to_peer) {
+    devices_.join(target.device, source.device);
+    if (!devices_.can_join(target.device, source.device)) {
+      chosen.no_kernel = "the two devices can't reach each other's memory";
+      return nullptr;
+    }
+  }
+  DevicePaths& paths = devices_.at(device);
+  const ContextOfDevice context(paths.context());
+  chosen.no_kernel = devices_.block_obstacle(paths);
+  return chosen.no_kernel.empty() ? &paths : nullptr;
+}
+
+/// Indices on the host, or those of a device that kernels don't use.
+void BlockCopies::read_indices(const BlockCopy& copy, const CheckedPools& pools, CUstream stream,
+                               Chosen& chosen) {
+  BlockCopy read = copy;
+  std::array<std::vector<std::uint64_t>, 2> from_device;
+  if (chosen.indices_on_device) {
+    if (is_captured(driver_, stream))
+      throw UsageError(
+          "indices on a device can't be read by the CPU in a captured stream: pin both pools");
+    const auto fetch = [&](BlockIndex& index, std::vector<std::uint64_t>& memory) {
+      const std::size_t size_bytes = copy.num_blocks * index.item_bytes;
+      memory.resize((size_bytes + 7) / 8);
+      copy_by_driver(
+          driver_,
+          {memory.data(), index.data, size_bytes, MemoryKind::pageable, MemoryKind::device},
+          stream);
+      index.data = memory.data();
+    };
+    fetch(read.target_index, from_device[0]);
+    fetch(read.source_index, from_device[1]);
+  } else {
+    require_index(host_memory_, read.target_index, copy.num_blocks, "target");
+    require_index(host_memory_, read.source_index, copy.num_blocks, "source");
+  }
+  const std::size_t size_bytes =
+      BlockIndices::bytes_for(copy.num_blocks, pools.target.count(), pools.source.count());
+  chosen.memory.resize((size_bytes + 7) / 8);
+  chosen.indices.emplace(read, pools.target.count(), pools.source.count(),
+                         reinterpret_cast<std::byte*>(chosen.memory.data()));
+  chosen.indices->require_distinct_targets(pools.target.count());
+  if (pools.in_place) chosen.indices->require_disjoint_ends();
+}
+
+/// Finds out where the indices are, and brings those of the host to where a kernel reads them.
+void BlockCopies::place_indices(PreparedWork& work, const BlockCopy& copy,
+                                const CheckedPools& pools, CUstream stream, Uses uses,
+                                Chosen& chosen) {
+  const Devices::AnyContext any = devices_.any_context(false);
+  const auto range_of = [&](const BlockIndex& index) {
+    return any.exists && index.data != nullptr ? range_at(driver_, address_of(index.data))
+                                               : MemoryRange{};
+  };
+  const MemoryRange target = range_of(copy.target_index);
+  const MemoryRange source = range_of(copy.source_index);
+  chosen.indices_on_device = is_on_device(target.kind);
+  if (chosen.indices_on_device != is_on_device(source.kind))
+    throw UsageError("one index is on a device and the other on the host: put both on one side");
+  KernelBlocks blocks = kernel_blocks(pools, copy.num_blocks);
+  if (chosen.indices_on_device && work.device != nullptr) {
+    const int device = work.device->context().device().ordinal;
+    for (const auto& [range, index, role] :
+         {std::tuple(&target, &copy.target_index, "target_index"),
+          std::tuple(&source, &copy.source_index, "source_index")}) {
+      if (range->kind == MemoryKind::device && range->device != device)
+        throw UsageError("the " + std::string(role) + " is on device " +
+                         std::to_string(range->device) + ", and device " + std::to_string(device) +
+                         " makes the copy: copy the index there");
+      require_inside(driver_, *range, address_of(index->data), copy.num_blocks * index->item_bytes,
+                     role);
+    }
+    blocks.target_index = address_of(copy.target_index.data);
+    blocks.source_index = address_of(copy.source_index.data);
+    blocks.target_index_bytes = static_cast<std::uint32_t>(copy.target_index.item_bytes);
+    blocks.source_index_bytes = static_cast<std::uint32_t>(copy.source_index.item_bytes);
+    if (uses == Uses::many) {
+      work.buffers.push_back({address_of(copy.target_index.data), target.buffer_id});
+      work.buffers.push_back({address_of(copy.source_index.data), source.buffer_id});
+    }
+    work.layers = launches_of(pools, blocks);
+    return;
+  }
+  read_indices(copy, pools, stream, chosen);
+  if (work.device == nullptr) return;
+  const std::span bytes = std::as_bytes(std::span(chosen.memory));
+  std::uint64_t place = 0;
+  if (uses == Uses::many) place = keep_on_device(work, bytes);
+  if (uses == Uses::once) {
+    work.once = work.device->block_mover().take_memory(bytes.size());
+    std::ranges::copy(bytes, work.once->data());
+    place = address_of(work.once->data());
+  }
+  const std::size_t item_bytes = chosen.indices->item_bytes();
+  blocks.target_index = place;
+  blocks.source_index = place + copy.num_blocks * item_bytes;
+  blocks.target_index_bytes = blocks.source_index_bytes = static_cast<std::uint32_t>(item_bytes);
+  work.layers = launches_of(pools, blocks);
+}
+
+/// Why a way can't be taken; empty if it can.
+std::string BlockCopies::obstacle(Way way, const PreparedWork& work, const Chosen& chosen) const {
+  if (way == Way::staged) return {};
+  if (work.device == nullptr) return chosen.no_kernel;
+  if (way == Way::kernel) return {};
+  if (way == Way::bulk) {
+    for (const LayersLaunch& each : work.layers) {
+      const std::string why =
+          work.device->block_mover().bulk_obstacle(each.blocks, each.num_layers);
+      if (!why.empty()) return why;
+    }
+    return {};
+  }
+  if (chosen.indices_on_device) return "a batch needs indices on the host";
+  if (work.launch.urgent) return "a batch waits for copies that were asked for before";
+  if (!driver_.has(symbol::memcpy_batch_async)) return "cuMemcpyBatchAsync needs CUDA 12.8";
+  return {};
+}
+
+void BlockCopies::choose(PreparedWork& work, const CheckedPools& pools, const BlockOptions& options,
+                         Chosen& chosen) {
+  const std::optional<Way> named = way_named(options.way);
+  const std::size_t num_layers = pools.target.pools.size();
+  const std::size_t num_blocks = work.told.num_copies;
+  if (named) {
+    const std::string why = obstacle(*named, work, chosen);
+    if (!why.empty())
+      throw Unavailable("a copy of blocks by the way '" + std::string(options.way) + "'", why,
+                        "another way, or none named");
+  }
+  if (work.device == nullptr || named == Way::staged) {
+    work.way = Way::staged;
+    work.told.reason = named ? "it was named" : chosen.no_kernel;
+    return;
+  }
+  BlockVolume volume{pools.block_bytes, num_blocks, 0};
+  const bool joins = std::ranges::all_of(work.layers, [&](const LayersLaunch& each) {
+    return each.blocks.target_stride == pools.block_bytes &&
+           each.blocks.source_stride == pools.block_bytes;
+  });
+  if (chosen.indices && work.told.size_bytes >= kMinBatchBytes)
+    volume.num_runs = joins ? chosen.indices->num_runs() * num_layers : num_blocks;
+  double least = 0;
+  std::array<double, kByQuiet.size()> costs{};
+  for (std::size_t i = 0; i < kByQuiet.size(); ++i) {
+    const Way way = kByQuiet.at(i);
+    const bool possible = obstacle(way, work, chosen).empty() &&
+                          (way != Way::batch || volume.num_runs != 0 || named == way);
+    if (!possible) continue;
+    costs.at(i) =
+        seconds_of(way, *work.device, chosen.route, volume, work.launch.num_multiprocessors);
+    if (least == 0 || costs.at(i) < least) least = costs.at(i);
+  }
+  const auto is_taken = [&](std::size_t i) {
+    return named ? kByQuiet.at(i) == *named
+                 : costs.at(i) != 0 && costs.at(i) <= kAboutAsMuch * least;
+  };
+  std::size_t taken = 0;
+  while (!is_taken(taken)) ++taken;
+  work.way = kByQuiet.at(taken);
+  work.told.seconds = costs.at(taken);
+  work.told.reason = named ? "it was named"
+                           : "the quietest way within 5 % of the cheapest, by the costs in "
+                             "docs/blocks.md";
+}
+
+std::shared_ptr<PreparedWork> BlockCopies::prepare(const BlockCopy& copy,
+                                                   const BlockOptions& options, Uses uses) {
+  if (options.num_multiprocessors < 0) throw UsageError("a copy needs one multiprocessor at least");
+  const Devices::AnyContext any = devices_.any_context(false);
+  const CheckedPools pools = check_pools(driver_, host_memory_, copy, any.exists);
+  auto work = fresh();
+  const std::size_t num_blocks = copy.num_blocks * pools.target.pools.size();
+  work->told.num_copies = num_blocks;
+  work->told.size_bytes = num_blocks * pools.block_bytes;
+  work->buffers = uses == Uses::many ? pools.buffers : std::vector<KnownBuffer>{};
+  if (num_blocks == 0) {
+    work->way = Way::staged;
+    work->told.reason = "there are no blocks";
+  } else {
+    const auto stream = reinterpret_cast<CUstream>(options.stream);
+    Chosen chosen;
+    work->device = find_device(pools, chosen);
+    if (work->device != nullptr) {
+      work->launch.urgent = options.priority == BlockPriority::urgent;
+      work->launch.num_multiprocessors = options.num_multiprocessors != 0
+                                             ? options.num_multiprocessors
+                                             : enough_multiprocessors(*work->device, chosen.route);
+    }
+    const std::optional<ContextOfDevice> context = devices_.context_for(work->device, stream);
+    place_indices(*work, copy, pools, stream, uses, chosen);
+    choose(*work, pools, options, chosen);
+    if (work->way == Way::staged && !chosen.indices) read_indices(copy, pools, stream, chosen);
+    if (work->way == Way::staged) fill_staged(*work, pools, *chosen.indices);
+    if (work->way == Way::batch) fill_batch(*work, pools, *chosen.indices);
+  }
+  const bool launches = work->way == Way::kernel || work->way == Way::bulk;
+  if (launches) work->told.num_multiprocessors = work->launch.num_multiprocessors;
+  work->told.way = name_of(work->way);
+  return work;
+}
+
+void BlockCopies::check() {
+  for (int device = 0; device < driver_.device_count(); ++device)
+    throw_wrong_index(devices_.at(device).block_mover());
+}
+
+}  // namespace isthmus::transfer

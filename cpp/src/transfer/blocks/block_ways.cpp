@@ -1,0 +1,89 @@
+#include "transfer/blocks/block_ways.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <isthmus/errors.hpp>
+
+#include "transfer/plan/link_costs.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+constexpr std::array kWays{Way::batch, Way::bulk, Way::kernel, Way::staged};
+
+double number(std::size_t count) { return static_cast<double>(count); }
+
+/// One multiprocessor's seconds for a block by loads and stores: 9.6 to 14.9 GB/s at 1 KiB, 20 at
+/// 4 KiB, 36 to 44 at 64 KiB. Source: docs/adr/0033-blocks.md, measured on an H100, as the following.
+double kernel_seconds(std::size_t block_bytes) { return 25e-9 + number(block_bytes) / 22e9; }
+
+/// The same by bulk copies, of which a piece has 16 KiB at most.
+double bulk_seconds(std::size_t block_bytes) {
+  return 0.8e-6 * std::ceil(number(block_bytes) / 16384);
+}
+
+/// What a copy of a batch takes in addition to its bytes.
+constexpr double kBatchSeconds = 0.35e-6;
+/// From the call to the first byte, and from the last one until the CPU knows.
+constexpr double kStartSeconds = 7e-6;
+
+double link_seconds(const DevicePaths& device, const BlockRoute& route, std::size_t size_bytes) {
+  // Within an H100 blocks cross its memory twice; NVLink carries 450 GB/s.
+  if (!route.crosses) return number(size_bytes) / 1.2e12;
+  if (route.to_peer) return number(size_bytes) / 400e9;
+  return LinkCosts(device, route.direction).of(size_bytes);
+}
+
+}  // namespace
+
+std::string_view name_of(Way way) noexcept {
+  switch (way) {
+    case Way::batch:
+      return "batch";
+    case Way::bulk:
+      return "bulk";
+    case Way::kernel:
+      return "kernel";
+    case Way::staged:
+      return "staged";
+  }
+  return "unknown";
+}
+
+std::optional<Way> way_named(std::string_view name) {
+  if (name.empty()) return std::nullopt;
+  for (const Way way : kWays)
+    if (name_of(way) == name) return way;
+  throw UsageError("no way to copy blocks is called '" + std::string(name) +
+                   "': there are batch, bulk, kernel and staged");
+}
+
+int enough_multiprocessors(const DevicePaths& device, const BlockRoute& route) {
+  const std::size_t block_bytes = 4096;
+  const double link = std::max(1e-12, link_seconds(device, route, block_bytes));
+  // A third more than it takes: the last of several add less.
+  const double wanted = std::ceil(1.3 * kernel_seconds(block_bytes) / link);
+  const int most = std::max(1, device.context().device().num_multiprocessors);
+  return static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(most)));
+}
+
+double seconds_of(Way way, const DevicePaths& device, const BlockRoute& route,
+                  const BlockVolume& volume, int num_multiprocessors) {
+  const double link = link_seconds(device, route, volume.block_bytes) * number(volume.num_blocks);
+  const double share = number(volume.num_blocks) / std::max(1, num_multiprocessors);
+  switch (way) {
+    case Way::kernel:
+      return kStartSeconds + std::max(link, share * kernel_seconds(volume.block_bytes));
+    case Way::bulk:
+      return kStartSeconds + std::max(link, share * bulk_seconds(volume.block_bytes));
+    case Way::batch:
+      return kStartSeconds + link + number(volume.num_runs) * kBatchSeconds;
+    case Way::staged:
+      return 0;
+  }
+  return 0;
+}
+
+}  // namespace isthmus::transfer

@@ -1,0 +1,115 @@
+#include "transfer/blocks/prepared_work.hpp"
+
+#include <utility>
+
+#include <isthmus/errors.hpp>
+
+#include "device/capture.hpp"
+#include "transfer/carriers/driver_copy.hpp"
+#include "transfer/request/failed_copy.hpp"
+#include "transfer/request/stream_order.hpp"
+
+namespace isthmus::transfer {
+
+void throw_wrong_index(BlockMover& mover) {
+  const auto wrong = mover.take_wrong_index();
+  if (!wrong) return;
+  throw UsageError(std::string(wrong->in_source ? "source" : "target") + "_index[" +
+                   std::to_string(wrong->position) +
+                   "] of an earlier copy of blocks was outside its pool: that block wasn't copied, "
+                   "and nothing was written elsewhere");
+}
+
+PreparedWork::~PreparedWork() {
+  try {
+    if (once != nullptr) device->block_mover().give_back(std::move(once), std::nullopt);
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): it was freed instead
+  }
+}
+
+void PreparedWork::require_same_memory() const {
+  for (const KnownBuffer& buffer : buffers)
+    if (range_at(driver_, buffer.address).buffer_id != buffer.id)
+      throw UsageError("a pool of this copy was freed since it was prepared: prepare it again");
+}
+
+std::shared_ptr<PendingCopy> PreparedWork::run_staged(CUstream stream) const {
+  if (copies.empty()) return PendingCopy::complete();
+  if (stream != nullptr && driver_.has_devices() && is_captured(driver_, stream))
+    throw UsageError(
+        "this copy can't be captured: the CPU moves pageable memory, and a graph doesn't repeat "
+        "that. Pin the pool: isthmus.pinned, or PinnedPool");
+  std::vector<ManyCopy> in_stream = copies;
+  for (ManyCopy& copy : in_stream) copy.options.stream = reinterpret_cast<std::uintptr_t>(stream);
+  return many_.copy_async(in_stream, SourceOrder::call);
+}
+
+std::shared_ptr<PendingCopy> PreparedWork::run(CUstream stream) const {
+  const Devices::AnyContext any = devices_.any_context(false);
+  if (device == nullptr) return run_staged(stream);
+  const ContextOfDevice context(device->context());
+  throw_wrong_index(device->block_mover());
+  if (device->context().is_foreign_current())
+    throw Unavailable("a copy of blocks", "the current context isn't the device's primary one",
+                      "the primary context, which frameworks use");
+  require_same_memory();
+  const bool captured = is_captured(driver_, stream);
+  if (captured && once != nullptr)
+    throw UsageError(
+        "indices or pieces on the host are read by the call, which a graph doesn't repeat: prepare "
+        "the copy before (plan_blocks, plan_many), or pass indices on the device");
+  if (captured) {
+    enqueue(stream, true);
+    return PendingCopy::complete();
+  }
+  auto pending = std::make_shared<PendingCopy>(device->context());
+  enqueue(stream, false);
+  try {
+    pending->end_at(stream);
+  } catch (...) {
+    wait_for_copies(driver_, stream);
+    pending->finish(nullptr);
+  }
+  return pending;
+}
+
+/// If it throws, nothing of the copy is running any more, or the error says that it may be.
+void PreparedWork::enqueue(CUstream stream, bool captured) const try {
+  enqueue_kept(stream, captured);
+  if (once != nullptr) device->block_mover().give_back(std::move(once), stream);
+} catch (...) {
+  if (captured) throw;  // nothing runs
+  try {
+    throw_once_idle(driver_, stream);
+  } catch (const DriverError& error) {
+    if (error.memory_in_use() && once != nullptr) BlockMover::keep(std::move(once));
+    throw;
+  }
+}
+
+void PreparedWork::enqueue_kept(CUstream stream, bool captured) const {
+  const BlockMover& mover = device->block_mover();
+  // The driver takes no batches in the legacy default stream, and none in a capture.
+  if (way == Way::batch && !captured && !is_legacy(stream)) return enqueue_batch(stream);
+  BlockLaunch how = launch;
+  how.in_bulk = way == Way::bulk;
+  if (num_pieces != 0) {
+    const CUdeviceptr pieces = kept ? kept->pointer() : reinterpret_cast<CUdeviceptr>(once->data());
+    return mover.move_pieces(pieces, num_pieces, how, stream);
+  }
+  for (const LayersLaunch& each : layers) mover.move(each.blocks, each.num_layers, how, stream);
+}
+
+void PreparedWork::enqueue_batch(CUstream stream) const {
+  CUmemcpyAttributes attributes{};
+  attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_ANY;
+  std::size_t first_copy = 0;
+  std::size_t failed = 0;
+  // The driver's parameters aren't const, although it only reads them.
+  driver_.call(symbol::memcpy_batch_async)(
+      const_cast<CUdeviceptr*>(batch.targets.data()),
+      const_cast<CUdeviceptr*>(batch.sources.data()), const_cast<std::size_t*>(batch.sizes.data()),
+      batch.sizes.size(), &attributes, &first_copy, std::size_t{1}, &failed, stream);
+}
+
+}  // namespace isthmus::transfer

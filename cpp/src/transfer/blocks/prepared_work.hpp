@@ -1,0 +1,79 @@
+// Copies that were checked and planned, and can be made again and again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <isthmus/blocks.hpp>
+#include <isthmus/transfer.hpp>
+
+#include "device/buffers.hpp"
+#include "transfer/blocks/block_pools.hpp"
+#include "transfer/blocks/block_ways.hpp"
+#include "transfer/many/many_copies.hpp"
+#include "transfer/movers/block_mover.hpp"
+#include "transfer/plan/devices.hpp"
+
+namespace isthmus::transfer {
+
+/// Some layers with the same strides and counts: one launch.
+struct LayersLaunch {
+  KernelBlocks blocks;
+  std::size_t num_layers = 0;
+};
+
+/// The arguments of cuMemcpyBatchAsync.
+struct BatchCopies {
+  std::vector<CUdeviceptr> targets;
+  std::vector<CUdeviceptr> sources;
+  std::vector<std::size_t> sizes;
+};
+
+/// What is made, in one of four ways. Immutable once it is made; may be run from any thread.
+class PreparedWork {
+public:
+  PreparedWork(const Driver& driver, Devices& devices, ManyCopies& many)
+      : driver_(driver), devices_(devices), many_(many) {}
+  ~PreparedWork();
+  PreparedWork(const PreparedWork&) = delete;
+  PreparedWork& operator=(const PreparedWork&) = delete;
+
+  /// Makes the copy in stream order.
+  ///
+  /// Returns     when it is complete; at once if it was recorded in a graph
+  /// Throws      as PreparedCopy::run()
+  std::shared_ptr<PendingCopy> run(CUstream stream) const;
+
+  BlockWay told;
+  Way way = Way::kernel;
+  DevicePaths* device = nullptr;  ///< null: nothing to copy, or Way::staged
+  BlockLaunch launch;
+  std::vector<LayersLaunch> layers;  ///< of the kernels; also beside a batch, for captures
+  std::size_t num_pieces = 0;        ///< of pieces between addresses
+  BatchCopies batch;
+  std::vector<ManyCopy> copies;                ///< of Way::staged
+  std::vector<KnownBuffer> buffers;            ///< must still be the same
+  std::optional<DeviceBuffer> kept;            ///< indices or pieces
+  mutable std::unique_ptr<LaunchMemory> once;  ///< the same, for one run
+  std::shared_ptr<const void> owner;           ///< keeps what this refers to
+
+private:
+  std::shared_ptr<PendingCopy> run_staged(CUstream stream) const;
+  void require_same_memory() const;
+  void enqueue(CUstream stream, bool captured) const;
+  void enqueue_kept(CUstream stream, bool captured) const;
+  void enqueue_batch(CUstream stream) const;
+
+  const Driver& driver_;
+  Devices& devices_;
+  ManyCopies& many_;
+};
+
+/// Throws the error of an index that a kernel has found to be outside its pool, if there was one.
+void throw_wrong_index(BlockMover& mover);
+
+}  // namespace isthmus::transfer

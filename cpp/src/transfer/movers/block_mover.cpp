@@ -1,0 +1,202 @@
+#include "transfer/movers/block_mover.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include <isthmus/errors.hpp>
+
+#include "device/capture.hpp"
+#include "device/cleanup.hpp"
+#include "device/kernel_cache.hpp"
+#include "transfer/request/failed_copy.hpp"
+
+namespace isthmus::transfer {
+namespace {
+
+constexpr unsigned kLanes = 1024;  // of a block of the kernels with loads
+constexpr unsigned kWarpLanes = 32;
+constexpr unsigned kWarps = kLanes / kWarpLanes;
+constexpr std::uint32_t kRows = 4;       // kIsthmusRows of kernels/blocks.cuh
+constexpr std::uint32_t kMaxGroup = 32;  // one for each lane
+constexpr std::uint32_t kSlots = 12;     // kIsthmusSlots of kernels/blocks.cu
+constexpr std::uint32_t kSlotBytes = 16U << 10U;
+constexpr std::size_t kMinMemoryBytes = std::size_t{64} << 10U;
+constexpr std::size_t kMaxMemories = 8;
+constexpr std::uint64_t kNoReport = std::numeric_limits<std::uint64_t>::max();
+
+/// The longest word of which all addresses, strides and sizes are multiples.
+std::uint32_t word_of(const KernelBlocks& blocks, std::size_t num_layers) {
+  std::uint64_t all = blocks.block_bytes | blocks.target_stride | blocks.source_stride;
+  for (std::size_t i = 0; i < num_layers; ++i) all |= blocks.targets.at(i) | blocks.sources.at(i);
+  for (const std::uint32_t word : {16U, 8U, 4U})
+    if (all % word == 0) return word;
+  return 1;
+}
+
+std::uint64_t divided(std::uint64_t number, std::uint64_t by) { return (number + by - 1) / by; }
+
+void cut(KernelBlocks& blocks, std::size_t num_layers, std::uint32_t piece_bytes) {
+  blocks.piece_bytes = piece_bytes;
+  blocks.pieces_a_block = divided(blocks.block_bytes, piece_bytes);
+  blocks.num_pieces = blocks.pieces_a_block * blocks.num_blocks * num_layers;
+}
+
+/// A warp finds the places of as many pieces at once as leave none of the warps without work.
+std::uint32_t group_of(std::uint64_t num_pieces, int num_multiprocessors, std::uint32_t least) {
+  const std::uint64_t share =
+      num_pieces / (std::uint64_t{kWarps} * static_cast<unsigned>(num_multiprocessors));
+  return std::clamp(static_cast<std::uint32_t>(std::bit_floor(std::min<std::uint64_t>(share, 32))),
+                    least, kMaxGroup);
+}
+
+unsigned grid_of(std::uint64_t num_groups, int num_multiprocessors, unsigned groups_a_block) {
+  return static_cast<unsigned>(std::min<std::uint64_t>(
+      divided(num_groups, groups_a_block), static_cast<std::uint64_t>(num_multiprocessors)));
+}
+
+}  // namespace
+
+BlockMover::~BlockMover() {
+  if (!context_.in_own_process()) return;
+  for (std::unique_ptr<LaunchMemory>& memory : memory_) {
+    try {
+      const CurrentContext current(context_);
+      const ScopedRelaxedCapture relaxed(context_.driver());
+      memory->left().synchronize();
+    } catch (...) {  // nobody knows what is under way
+      keep(std::move(memory));
+    }
+  }
+}
+
+std::string BlockMover::obstacle(const std::string& nvrtc) {
+  const std::lock_guard lock(mutex_);
+  if (prepared_) return obstacle_;
+  try {
+    prepare(nvrtc);
+  } catch (const Unavailable& absent) {
+    obstacle_ = absent.what();
+  } catch (const DriverError& error) {
+    obstacle_ = error.what();
+  }
+  prepared_ = true;
+  return obstacle_;
+}
+
+/// If it throws, nothing has changed.
+void BlockMover::prepare(const std::string& nvrtc) {
+  const Driver& driver = context_.driver();
+  const ScopedRelaxedCapture relaxed(driver);  // it belongs to nobody's capture
+  if (!reaches_host_addresses(context_))
+    throw Unavailable("a kernel that copies", "the device has other addresses for pinned memory",
+                      "a device that uses the host's addresses");
+  Kernels kernels(context_, Kernels::Options{nvrtc, default_kernel_cache_folder()});
+  const Kernel blocks = kernels.get("blocks", "isthmus_blocks");
+  const Kernel pieces = kernels.get("blocks", "isthmus_blocks_pieces");
+  const Kernel in_bulk = kernels.get("blocks", "isthmus_blocks_bulk");
+  const bool has_bulk = context_.device().compute_capability >= std::pair(9, 0);
+  if (has_bulk) in_bulk.allow_shared(kSlots * kSlotBytes);
+  int least = 0;
+  int most_urgent = 0;
+  driver.call(symbol::ctx_get_stream_priority_range)(&least, &most_urgent);
+  PinnedBuffer report(context_, sizeof kNoReport);
+  std::memcpy(report.data(), &kNoReport, sizeof kNoReport);
+  report_.emplace(std::move(report));
+  most_urgent_ = most_urgent;
+  if (has_bulk) in_bulk_ = in_bulk;
+  blocks_ = blocks;
+  pieces_ = pieces;
+  kernels_.emplace(std::move(kernels));
+}
+
+std::string BlockMover::bulk_obstacle(const KernelBlocks& blocks, std::size_t num_layers) const {
+  if (!in_bulk_) return "bulk copies need compute capability 9.0";
+  if (word_of(blocks, num_layers) != 16)
+    return "bulk copies need addresses, strides and blocks of whole 16 bytes";
+  return {};
+}
+
+void BlockMover::move(KernelBlocks blocks, std::size_t num_layers, const BlockLaunch& how,
+                      CUstream stream) const {
+  blocks.word_bytes = word_of(blocks, num_layers);
+  blocks.report = reinterpret_cast<std::uint64_t>(report_->data());
+  Kernel::Settings settings = settings_of(how);
+  // NOLINTBEGIN(bugprone-unchecked-optional-access): the obstacles were asked for
+  if (how.in_bulk) {
+    const std::uint32_t slot_bytes =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(kSlotBytes, blocks.block_bytes));
+    cut(blocks, num_layers, slot_bytes);
+    settings.shared_bytes = kSlots * slot_bytes;
+    const unsigned num_ctas = grid_of(blocks.num_pieces, how.num_multiprocessors, 1);
+    return in_bulk_->launch_as(settings, stream, num_ctas, kWarpLanes, blocks);
+  }
+  cut(blocks, num_layers, kWarpLanes * blocks.word_bytes);
+  blocks.group = group_of(blocks.num_pieces, how.num_multiprocessors, kRows);
+  const unsigned num_ctas =
+      grid_of(divided(blocks.num_pieces, blocks.group), how.num_multiprocessors, kWarps);
+  blocks_->launch_as(settings, stream, num_ctas, kLanes, blocks);
+  // NOLINTEND(bugprone-unchecked-optional-access)
+}
+
+void BlockMover::move_pieces(CUdeviceptr pieces, std::size_t num_pieces, const BlockLaunch& how,
+                             CUstream stream) const {
+  const std::uint32_t group = group_of(num_pieces, how.num_multiprocessors, 1);
+  const unsigned num_ctas = grid_of(divided(num_pieces, group), how.num_multiprocessors, kWarps);
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the obstacles were asked for
+  pieces_->launch_as(settings_of(how), stream, num_ctas, kLanes, pieces,
+                     static_cast<unsigned long long>(num_pieces), group);
+}
+
+std::unique_ptr<LaunchMemory> BlockMover::take_memory(std::size_t size_bytes) {
+  const ScopedRelaxedCapture relaxed(context_.driver());
+  const std::lock_guard lock(mutex_);
+  const auto fits = [&](const std::unique_ptr<LaunchMemory>& memory) {
+    return memory->size_bytes() >= size_bytes && memory->left().complete();
+  };
+  auto found = std::ranges::find_if(memory_, fits);
+  if (found == memory_.end() && memory_.size() >= kMaxMemories) {
+    memory_.front()->left().synchronize();
+    found = memory_.begin();
+  }
+  std::unique_ptr<LaunchMemory> memory;
+  if (found != memory_.end()) {
+    memory = std::move(*found);
+    memory_.erase(found);
+  }
+  if (memory == nullptr || memory->size_bytes() < size_bytes)
+    memory = std::make_unique<LaunchMemory>(context_,
+                                            std::bit_ceil(std::max(size_bytes, kMinMemoryBytes)));
+  return memory;
+}
+
+void BlockMover::give_back(std::unique_ptr<LaunchMemory> memory, std::optional<CUstream> used_in) {
+  if (used_in) {
+    try {
+      memory->left().record(*used_in);
+    } catch (...) {
+      if (becomes_idle(context_.driver(), *used_in)) throw;
+      keep(std::move(memory));
+      throw_of_memory_in_use();
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  memory_.push_back(std::move(memory));
+}
+
+void BlockMover::keep(std::unique_ptr<LaunchMemory> memory) noexcept {
+  keep_until_process_ends(std::move(memory));
+}
+
+std::optional<BlockMover::WrongIndex> BlockMover::take_wrong_index() noexcept {
+  if (!report_) return std::nullopt;
+  const std::atomic_ref word(*reinterpret_cast<std::uint64_t*>(report_->data()));
+  if (word.load(std::memory_order_relaxed) == kNoReport) return std::nullopt;
+  const std::uint64_t told = word.exchange(kNoReport);
+  return WrongIndex{told / 2, told % 2 != 0};
+}
+
+}  // namespace isthmus::transfer

@@ -1,0 +1,144 @@
+// Moves blocks between pools by index, and pieces between addresses, in one launch of a kernel.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/buffers.hpp"
+#include "device/kernels.hpp"
+#include "device/stream.hpp"
+
+namespace isthmus::transfer {
+
+/// True if kernels reach all pinned memory at its host address, also what was registered.
+bool reaches_host_addresses(const Context& context);
+
+/// IsthmusBlocks of kernels/blocks.cuh.
+struct KernelBlocks {
+  static constexpr std::size_t kMaxLayers = 64;
+  std::array<std::uint64_t, kMaxLayers> targets{};
+  std::array<std::uint64_t, kMaxLayers> sources{};
+  std::uint64_t target_stride = 0, source_stride = 0;
+  std::uint64_t target_count = 0, source_count = 0;
+  std::uint64_t target_index = 0, source_index = 0;
+  std::uint64_t block_bytes = 0, num_blocks = 0;
+  std::uint64_t report = 0;
+  std::uint64_t num_pieces = 0;  // this and the following are BlockMover's
+  std::uint64_t pieces_a_block = 0;
+  std::uint32_t piece_bytes = 0;
+  std::uint32_t word_bytes = 0;
+  std::uint32_t target_index_bytes = 8, source_index_bytes = 8;
+  std::uint32_t group = 0;
+};
+
+/// IsthmusDescriptor of kernels/blocks.cu.
+struct KernelPiece {
+  std::uint64_t target = 0;
+  std::uint64_t source = 0;
+  std::uint64_t size_bytes = 0;
+};
+
+/// How a kernel of a BlockMover is launched.
+struct BlockLaunch {
+  int num_multiprocessors = 0;  ///< the most
+  bool urgent = false;
+  bool in_bulk = false;  ///< by bulk copies through shared memory
+};
+
+/// Pinned memory that kernels read, such as indices, until a launch has ended.
+class LaunchMemory {
+public:
+  LaunchMemory(const Context& context, std::size_t size_bytes)
+      : pinned_(context, size_bytes), left_(context, Event::Timing::disabled) {}
+
+  std::byte* data() const noexcept { return pinned_.data(); }
+  std::size_t size_bytes() const noexcept { return pinned_.size_bytes(); }
+  const Event& left() const noexcept { return left_; }
+
+private:
+  PinnedBuffer pinned_;
+  Event left_;  ///< the launch that used it has ended
+};
+
+/// The kernels of one device, and memory for what they read. May be used from any thread. The
+/// device's primary context must be current.
+class BlockMover {
+public:
+  explicit BlockMover(const Context& context) : context_(context) {}
+  /// Waits for what is under way.
+  ~BlockMover();
+  BlockMover(const BlockMover&) = delete;
+  BlockMover& operator=(const BlockMover&) = delete;
+
+  /// Compiles the kernels at the first call.
+  ///
+  /// nvrtc       as Nvrtc::open() takes it
+  /// Returns     why there are none; empty if they can be used. Final.
+  /// Throws      std::bad_alloc: the next call tries again
+  std::string obstacle(const std::string& nvrtc);
+  /// Why these blocks can't be moved by bulk copies; empty if they can.
+  std::string bulk_obstacle(const KernelBlocks& blocks, std::size_t num_layers) const;
+
+  /// Enqueues a copy of blocks.
+  ///
+  /// blocks      what is called BlockMover's isn't read
+  /// Throws      DriverError: nothing was enqueued.
+  void move(KernelBlocks blocks, std::size_t num_layers, const BlockLaunch& how,
+            CUstream stream) const;
+  /// Enqueues a copy of pieces, each of at most kMaxPieceBytes.
+  ///
+  /// pieces      memory that the device reads, [num_pieces]
+  /// Throws      as move()
+  void move_pieces(CUdeviceptr pieces, std::size_t num_pieces, const BlockLaunch& how,
+                   CUstream stream) const;
+
+  /// Longer pieces would keep one warp busy while the others have ended.
+  static constexpr std::size_t kMaxPieceBytes = std::size_t{32} << 10U;
+
+  /// Memory for a launch, which nothing uses.
+  ///
+  /// Throws      OutOfDeviceMemory, DriverError.
+  std::unique_ptr<LaunchMemory> take_memory(std::size_t size_bytes);
+  /// Gives it back after its launch in that stream, or unused, if there was none.
+  ///
+  /// Throws      DriverError: then the launch has ended, or memory_in_use().
+  void give_back(std::unique_ptr<LaunchMemory> memory, std::optional<CUstream> used_in);
+  /// Keeps memory whose launch can't be waited for until the process ends.
+  static void keep(std::unique_ptr<LaunchMemory> memory) noexcept;
+
+  /// The lowest position of a wrong index that kernels have found since the last call.
+  struct WrongIndex {
+    std::uint64_t position = 0;
+    bool in_source = false;
+  };
+  std::optional<WrongIndex> take_wrong_index() noexcept;
+
+private:
+  void prepare(const std::string& nvrtc);
+  Kernel::Settings settings_of(const BlockLaunch& how) const noexcept {
+    Kernel::Settings settings;
+    if (how.urgent) settings.priority = most_urgent_;
+    return settings;
+  }
+
+  Context context_;
+  std::mutex mutex_;
+  bool prepared_ = false;
+  std::string obstacle_;
+  std::optional<Kernels> kernels_;
+  std::optional<Kernel> blocks_;
+  std::optional<Kernel> in_bulk_;
+  std::optional<Kernel> pieces_;
+  int most_urgent_ = 0;
+  std::optional<PinnedBuffer> report_;
+  std::vector<std::unique_ptr<LaunchMemory>> memory_;  ///< that was given back, oldest first
+};
+
+}  // namespace isthmus::transfer

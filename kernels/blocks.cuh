@@ -1,0 +1,126 @@
+// Copies of blocks between pools: where a piece of a block lies, and how a warp moves rows. Either
+// end may be pinned host memory mapped on the device. For other kernels that fetch blocks, too.
+#pragma once
+
+#include "portable.cuh"
+
+/// Layers that share their indices in one launch. The host splits longer lists.
+constexpr uint32_t kIsthmusLayers = 64;
+/// Words in a row: one for each lane of a warp. Rows that a warp has in flight.
+constexpr uint32_t kIsthmusRowWords = 32;
+constexpr uint32_t kIsthmusRows = 4;
+
+/// What is copied: block source_index[i] of a source to block target_index[i] of its target, for
+/// each i and each layer. cpp/src/transfer/movers/block_mover.cpp has the same struct.
+struct IsthmusBlocks {
+  uint64_t targets[kIsthmusLayers];
+  uint64_t sources[kIsthmusLayers];
+  uint64_t target_stride, source_stride;  ///< in bytes
+  uint64_t target_count, source_count;    ///< blocks in a pool: other indices are reported
+  uint64_t target_index, source_index;    ///< addresses of int32 or int64
+  uint64_t block_bytes, num_blocks;
+  uint64_t report;      ///< uint64: the least of 2 * position, + 1 if the source's is wrong
+  uint64_t num_pieces;  ///< of all blocks and layers
+  uint64_t pieces_a_block;
+  uint32_t piece_bytes;  ///< of all pieces of a block but the last
+  uint32_t word_bytes;   ///< of which both ends of each piece are multiples: 16, 8, 4 or 1
+  uint32_t target_index_bytes, source_index_bytes;  ///< 4 or 8
+  uint32_t group;  ///< pieces whose places a warp finds at once: up to 32
+};
+
+/// A part of a block; of 0 bytes if there is nothing to move.
+struct IsthmusPart {
+  uint64_t target, source;
+  uint32_t size_bytes;
+};
+
+/// Negative indices become too large ones.
+__device__ inline uint64_t isthmus_index_at(uint64_t indices, uint32_t index_bytes, uint64_t i) {
+  if (index_bytes == 8) return reinterpret_cast<const uint64_t*>(indices)[i];
+  return static_cast<uint64_t>(int64_t{reinterpret_cast<const int32_t*>(indices)[i]});
+}
+
+/// Piece `number` of a copy: layer by layer, block by block. Reports indices outside the pools.
+__device__ inline IsthmusPart isthmus_part(const IsthmusBlocks& blocks, uint64_t number) {
+  if (number >= blocks.num_pieces) return {0, 0, 0};
+  const uint64_t place = number / blocks.pieces_a_block;
+  const uint64_t offset = (number - place * blocks.pieces_a_block) * blocks.piece_bytes;
+  const uint64_t layer = place / blocks.num_blocks;
+  const uint64_t i = place - layer * blocks.num_blocks;
+  const uint64_t target = isthmus_index_at(blocks.target_index, blocks.target_index_bytes, i);
+  const uint64_t source = isthmus_index_at(blocks.source_index, blocks.source_index_bytes, i);
+  const bool wrong_target = target >= blocks.target_count;
+  if (wrong_target || source >= blocks.source_count) {
+    atomicMin(reinterpret_cast<uint64_t*>(blocks.report), 2 * i + (wrong_target ? 0 : 1));
+    return {0, 0, 0};
+  }
+  const uint64_t left = blocks.block_bytes - offset;
+  return {blocks.targets[layer] + target * blocks.target_stride + offset,
+          blocks.sources[layer] + source * blocks.source_stride + offset,
+          left < blocks.piece_bytes ? static_cast<uint32_t>(left) : blocks.piece_bytes};
+}
+
+/// For the emulated driver: all of the copy's bytes, noted at once.
+__device__ inline void isthmus_note_blocks(const IsthmusBlocks& blocks) {
+  isthmus_note_read(reinterpret_cast<const void*>(blocks.target_index),
+                    blocks.num_blocks * blocks.target_index_bytes);
+  isthmus_note_read(reinterpret_cast<const void*>(blocks.source_index),
+                    blocks.num_blocks * blocks.source_index_bytes);
+  isthmus_await_traffic();
+  const uint64_t num_layers = blocks.num_pieces / blocks.pieces_a_block / blocks.num_blocks;
+  const uint64_t size_bytes = num_layers * blocks.num_blocks * blocks.block_bytes;
+  isthmus_note_read(reinterpret_cast<const void*>(blocks.sources[0]), size_bytes);
+  isthmus_note_write(reinterpret_cast<void*>(blocks.targets[0]), size_bytes);
+}
+
+#ifdef ISTHMUS_HOST_KERNELS
+
+template <typename Word>
+inline void isthmus_move_part(const IsthmusPart& part) {
+  for (uint32_t i = 0; i < part.size_bytes / sizeof(Word); ++i)
+    reinterpret_cast<Word*>(part.target)[i] = reinterpret_cast<const Word*>(part.source)[i];
+}
+
+#else
+
+constexpr uint32_t kIsthmusWarpLanes = 32;
+
+__device__ inline uint32_t isthmus_lane_of_warp() { return threadIdx.x % kIsthmusWarpLanes; }
+
+/// What another lane of the warp has found. All lanes call it.
+__device__ inline IsthmusPart isthmus_part_of_lane(const IsthmusPart& own, uint32_t lane) {
+  return {__shfl_sync(0xffffffffu, own.target, lane), __shfl_sync(0xffffffffu, own.source, lane),
+          __shfl_sync(0xffffffffu, own.size_bytes, lane)};
+}
+
+template <typename Word>
+__device__ inline Word isthmus_load_word(const Word* from) {
+  return *from;
+}
+
+/// Past the first cache, which has no use for bytes that are read once.
+template <>
+__device__ inline uint4 isthmus_load_word(const uint4* from) {
+  uint4 word;
+  asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
+               : "l"(from));
+  return word;
+}
+
+/// Moves rows of up to 32 words by one warp: all loads are in flight before the first store.
+template <typename Word>
+__device__ inline void isthmus_move_rows(const IsthmusPart (&rows)[kIsthmusRows]) {
+  const uint32_t lane = isthmus_lane_of_warp();
+  Word words[kIsthmusRows];
+#pragma unroll
+  for (uint32_t k = 0; k < kIsthmusRows; ++k)
+    if (lane * sizeof(Word) < rows[k].size_bytes)
+      words[k] = isthmus_load_word(reinterpret_cast<const Word*>(rows[k].source) + lane);
+#pragma unroll
+  for (uint32_t k = 0; k < kIsthmusRows; ++k)
+    if (lane * sizeof(Word) < rows[k].size_bytes)
+      reinterpret_cast<Word*>(rows[k].target)[lane] = words[k];
+}
+
+#endif
