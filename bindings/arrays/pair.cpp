@@ -1,7 +1,6 @@
 #include "bindings/arrays/pair.hpp"
 
 #include <algorithm>
-#include <optional>
 
 namespace nb = nanobind;
 
@@ -10,59 +9,49 @@ namespace {
 // cuda.h: CU_STREAM_LEGACY, another name of stream 0.
 constexpr std::uintptr_t kLegacyDefault = 1;
 
-/// Orders one copy after the work of its arrays' libraries.
-class Ordering {
-public:
-  Ordering(ArrayReader& reader, nb::handle stream, const ArrayPair& pair)
-      : reader_(reader), named_(!stream.is_none()) {
-    if (named_)
-      stream_ = reader.stream_of(stream);
-    else if (pair.target.use == Use::library)
-      choose(pair.target);
-    else if (pair.source.use == Use::library)
-      choose(pair.source);
+}  // namespace
+
+Ordering::Ordering(ArrayReader& reader, nb::handle stream, std::span<Array* const> arrays)
+    : reader_(reader), named_(!stream.is_none()) {
+  if (named_) {
+    stream_ = reader.stream_of(stream);
+    return;
   }
-
-  std::uintptr_t stream() const noexcept { return stream_.value_or(0); }
-
-  /// Orders the copy after the work that uses an array.
-  void include(nb::handle object, Array& array) {
-    if (array.use == Use::library) include_work_of_library(object, array);
-    if (array.use == Use::named && !named_) include_named(array);
-    if (array.use == Use::unknown) include_unknown(object, array);
+  for (const Array* const array : arrays) {
+    if (array->use != Use::library) continue;
+    stream_ = array->stream;
+    device_ = array->device;
+    return;
   }
+}
 
-private:
-  void choose(const Array& array) {
+void Ordering::include(nb::handle object, Array& array) {
+  if (array.use == Use::library) include_work_of_library(object, array);
+  if (array.use == Use::named && !named_) include_named(array);
+  if (array.use == Use::unknown) include_unknown(object, array);
+}
+
+void Ordering::include_work_of_library(nb::handle object, Array& array) {
+  const bool same_device = array.device == device_;
+  const bool in_order = named_ || (same_device && array.stream == stream_);
+  if (!in_order && same_device) return reader_.export_after(object, stream_, array);
+  if (!in_order) reader_.wait_for(array);
+  if (!array.exported) reader_.export_after(object, std::nullopt, array);
+}
+
+void Ordering::include_named(const Array& array) {
+  if (!stream_)
     stream_ = array.stream;
-    device_ = array.device;
-  }
+  else if (array.stream != *stream_ && !(array.stream == kLegacyDefault && *stream_ == 0))
+    reader_.wait_for(array);
+}
 
-  void include_work_of_library(nb::handle object, Array& array) {
-    const bool same_device = array.device == device_;
-    const bool in_order = named_ || (same_device && array.stream == stream_);
-    if (!in_order && same_device) return reader_.export_after(object, stream_, array);
-    if (!in_order) reader_.wait_for(array);
-    if (!array.exported) reader_.export_after(object, std::nullopt, array);
-  }
+void Ordering::include_unknown(nb::handle object, Array& array) {
+  if (!stream_) stream_ = reader_.own_stream(array.device);
+  reader_.export_after(object, stream_, array);
+}
 
-  void include_named(const Array& array) {
-    if (!stream_)
-      stream_ = array.stream;
-    else if (array.stream != *stream_ && !(array.stream == kLegacyDefault && *stream_ == 0))
-      reader_.wait_for(array);
-  }
-
-  void include_unknown(nb::handle object, Array& array) {
-    if (!stream_) stream_ = reader_.own_stream(array.device);
-    reader_.export_after(object, stream_, array);
-  }
-
-  ArrayReader& reader_;
-  bool named_;
-  std::optional<std::uintptr_t> stream_;
-  int device_ = -1;
-};
+namespace {
 
 bool same_shape(const Array& one, const Array& other) {
   return !one.has_shape() || !other.has_shape() ||
@@ -81,7 +70,8 @@ void read_pair(ArrayReader& reader, nb::handle target, nb::handle source, nb::ha
                Hold hold, ArrayPair& pair) {
   reader.read(target, Role::target, hold, pair.target);
   reader.read(source, Role::source, hold, pair.source);
-  Ordering ordering(reader, stream, pair);
+  Array* const both[] = {&pair.target, &pair.source};
+  Ordering ordering(reader, stream, both);
   ordering.include(target, pair.target);
   ordering.include(source, pair.source);
   pair.stream = ordering.stream();

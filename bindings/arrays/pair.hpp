@@ -4,8 +4,33 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
+#include <optional>
+#include <span>
 
 #include "bindings/arrays/reader.hpp"
+
+/// Orders one copy after the work of its arrays' libraries.
+class Ordering {
+public:
+  /// stream      the caller's, or None
+  /// arrays      the first one of a library that has a current stream chooses that
+  Ordering(ArrayReader& reader, nanobind::handle stream, std::span<Array* const> arrays);
+
+  /// The CUstream of the copy.
+  std::uintptr_t stream() const noexcept { return stream_.value_or(0); }
+  /// Orders the copy after the work that uses an array.
+  void include(nanobind::handle object, Array& array);
+
+private:
+  void include_work_of_library(nanobind::handle object, Array& array);
+  void include_named(const Array& array);
+  void include_unknown(nanobind::handle object, Array& array);
+
+  ArrayReader& reader_;
+  bool named_;
+  std::optional<std::uintptr_t> stream_;
+  int device_ = -1;
+};
 
 struct ArrayPair {
   Array target;

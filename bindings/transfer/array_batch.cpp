@@ -214,6 +214,8 @@ ArrayBatch::ArrayBatch(ArrayReader& reader, nb::handle target, nb::handle source
       reader.refuse_at(path_of(i), error.value());
     }
     if (pair.target.is_tensor) tensors_.append(its_target);
+    if (leader_.is_none() && pair.target.use == Use::library) leader_ = its_target;
+    if (leader_.is_none() && pair.source.use == Use::library) leader_ = its_source;
     if (!is_plain(pair)) {
       const nb::tuple described = describe(reader, its_target, its_source, pair);
       unlike_.append(nb::make_tuple(i, described[0], described[1], described[2]));

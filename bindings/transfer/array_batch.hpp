@@ -75,6 +75,10 @@ public:
   /// What can be copied as it is, and what was added.
   const std::vector<isthmus::ManyCopy>& copies() const noexcept { return copies_; }
   nanobind::list unlike() const { return unlike_; }
+  /// The targets that are PyTorch's.
+  nanobind::list tensors() const { return tensors_; }
+  /// An array whose library has chosen the stream; None: there is none.
+  nanobind::object leader() const { return leader_; }
   std::string path_of(std::size_t pair) const { return pairs_.path_of(pair); }
   /// Checks the arrays of all pairs against each other.
   ///
@@ -120,10 +124,11 @@ private:
 
   ArrayReader& reader_;
   StructurePairs pairs_;
-  nanobind::list tensors_;  ///< the targets that are PyTorch's
+  nanobind::list tensors_;
   std::vector<isthmus::ManyCopy> copies_;
   std::vector<std::size_t> pair_of_copy_;
   std::vector<Export> held_;
   nanobind::list added_needs_;
   nanobind::list unlike_;
+  nanobind::object leader_ = nanobind::none();
 };

@@ -125,3 +125,4 @@ inline constexpr Word<isthmus::SourceOrder> kSourceOrders[] = {
 inline void* address(std::uintptr_t pointer) { return reinterpret_cast<void*>(pointer); }
 
 void bind_address_copies(nanobind::class_<ArrayTransfers>& transfers);
+void bind_block_copies(nanobind::module_& m, nanobind::class_<ArrayTransfers>& transfers);

@@ -245,6 +245,7 @@ void bind_transfer(nb::module_& m) {
   bind_array_copies(transfers);
   bind_batches(m, transfers);
   bind_address_copies(transfers);
+  bind_block_copies(m, transfers);
   transfers
       .def(
           "stats", [](const ArrayTransfers& self) { return self->stats(); }, Release(),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from isthmus.measure.run.model import Result, Run
     from isthmus.move.arrays.accepted import ArrayLike, ArrayTree, DeviceArrayLike, StreamLike
     from isthmus.move.arrays.device_array import DeviceArray
-    from isthmus.move.arrays.pointers import DevicePointer, HostPointer
+    from isthmus.move.arrays.pointers import Blocks, DevicePointer, HostPointer
     from isthmus.move.device_memory import device_empty
     from isthmus.move.emulation import emulated
     from isthmus.move.paged.array import PagedArray, PagedStats
@@ -36,7 +36,16 @@ if TYPE_CHECKING:
     from isthmus.move.safetensors.loading import load_safetensors, safetensors_metadata
     from isthmus.move.safetensors.saving import save_safetensors
     from isthmus.move.torch.loading import load_pt
+    from isthmus.move.transfer.blocks import BlockWay, PreparedCopy
     from isthmus.move.transfer.copying import copy, copy_async, explain, stats, trim
+    from isthmus.move.transfer.copying_blocks import (
+        check_blocks,
+        copy_blocks,
+        copy_many,
+        explain_blocks,
+        plan_blocks,
+        plan_many,
+    )
     from isthmus.move.transfer.future import CopyFuture
     from isthmus.move.transfer.plan import CopyPlan, CopyStats, ManyPlan
     from isthmus.move.transfer.transfers import Transfers
@@ -49,6 +58,8 @@ __all__ = [
     "Advice",
     "ArrayLike",
     "ArrayTree",
+    "BlockWay",
+    "Blocks",
     "CopyFuture",
     "CopyPlan",
     "CopyStats",
@@ -65,6 +76,7 @@ __all__ = [
     "OutOfDeviceMemory",
     "PagedArray",
     "PagedStats",
+    "PreparedCopy",
     "Profile",
     "Result",
     "Run",
@@ -77,16 +89,22 @@ __all__ = [
     "Windows",
     "__version__",
     "advise",
+    "check_blocks",
     "copy",
     "copy_async",
+    "copy_blocks",
+    "copy_many",
     "device_empty",
     "emulated",
     "errors",
     "explain",
+    "explain_blocks",
     "load_pt",
     "load_safetensors",
     "paged_header",
     "pinned",
+    "plan_blocks",
+    "plan_many",
     "safetensors_metadata",
     "save_safetensors",
     "simulate",
@@ -100,6 +118,8 @@ _LAZY = {
     "Advice": "isthmus.decide.advice.answer",
     "ArrayLike": "isthmus.move.arrays.accepted",
     "ArrayTree": "isthmus.move.arrays.accepted",
+    "BlockWay": "isthmus.move.transfer.blocks",
+    "Blocks": "isthmus.move.arrays.pointers",
     "CopyFuture": "isthmus.move.transfer.future",
     "CopyPlan": "isthmus.move.transfer.plan",
     "ManyPlan": "isthmus.move.transfer.plan",
@@ -116,6 +136,7 @@ _LAZY = {
     "OutOfDeviceMemory": "isthmus.errors",
     "PagedArray": "isthmus.move.paged.array",
     "PagedStats": "isthmus.move.paged.array",
+    "PreparedCopy": "isthmus.move.transfer.blocks",
     "Profile": "isthmus.decide.profile.model",
     "Result": "isthmus.measure.run.model",
     "Run": "isthmus.measure.run.model",
@@ -128,14 +149,20 @@ _LAZY = {
     "Windows": "isthmus.move.windows.opening",
     "__version__": "isthmus.ground.version",
     "advise": "isthmus.decide.advice.asking",
+    "check_blocks": "isthmus.move.transfer.copying_blocks",
     "copy": "isthmus.move.transfer.copying",
     "copy_async": "isthmus.move.transfer.copying",
+    "copy_blocks": "isthmus.move.transfer.copying_blocks",
+    "copy_many": "isthmus.move.transfer.copying_blocks",
     "device_empty": "isthmus.move.device_memory",
     "emulated": "isthmus.move.emulation",
     "explain": "isthmus.move.transfer.copying",
+    "explain_blocks": "isthmus.move.transfer.copying_blocks",
     "load_pt": "isthmus.move.torch.loading",
     "load_safetensors": "isthmus.move.safetensors.loading",
     "paged_header": "isthmus.move.paged.header",
+    "plan_blocks": "isthmus.move.transfer.copying_blocks",
+    "plan_many": "isthmus.move.transfer.copying_blocks",
     "safetensors_metadata": "isthmus.move.safetensors.loading",
     "save_safetensors": "isthmus.move.safetensors.saving",
     "simulate": "isthmus.sim.running",
@@ -145,7 +172,7 @@ _LAZY = {
 }
 
 # Calls of these are NVTX ranges, if ISTHMUS_NVTX is set.
-_RANGED = {"copy", "copy_async", "load_pt", "load_safetensors", "save_safetensors", "window"}
+_RANGED = {"copy", "copy_async", "copy_blocks", "load_pt", "load_safetensors", "save_safetensors", "window"}
 
 # `watch` is called, too.
 _LAZY_MODULES = {"errors", "numba", "pinned", "torch", "watch"}

@@ -1047,6 +1047,26 @@ class Transfers:
     def explain(self, target: int, source: int, size_bytes: int, *, stream: int = 0, target_kind: str = 'unknown', source_kind: str = 'unknown', path: str = '') -> CopyPlan:
         """Say how such a copy would be made."""
 
+    def copy_blocks(self, target: object, source: object, target_index: object, source_index: object, block_bytes: object | None, stream: object | None, sms: int, priority: object, way: str = '') -> CopyFuture:
+        """Begin to copy blocks."""
+
+    def explain_blocks(self, target: object, source: object, target_index: object, source_index: object, block_bytes: object | None, stream: object | None, sms: int, priority: object, way: str = '') -> BlockWay:
+        """Say how blocks would be copied."""
+
+    def plan_blocks(self, target: object, source: object, target_index: object, source_index: object, block_bytes: object | None, stream: object | None, sms: int, priority: object, way: str = '') -> PreparedCopy:
+        """Prepare a copy of blocks."""
+
+    def plan_many(self, batch: ArrayBatch, arrays: object) -> PreparedCopy:
+        """Prepare the copies of a batch. Call this once for a batch."""
+
+    def copy_pieces(self, targets: object, sources: object, sizes: object, stream: object | None) -> CopyFuture:
+        """Begin to copy between addresses in arrays."""
+
+    def check_blocks(self) -> None:
+        """
+        Raise UsageError for an index outside its pool that a kernel has found.
+        """
+
     def stats(self) -> list[PathUse]:
         """How every path was used."""
 
@@ -1082,6 +1102,46 @@ class ArrayBatch:
         """
         Add a copy of bytes that belongs to a pair. `needs` is kept until the copy has ended.
         """
+
+class BlockWay:
+    """How blocks or pieces are copied, and why."""
+
+    @property
+    def way(self) -> str:
+        """
+        "kernel", "bulk": kernels, with loads or with bulk copies; "batch": the driver's copies in one call; "staged": as isthmus.copy copies many arrays.
+        """
+
+    @property
+    def reason(self) -> str:
+        """Why it is taken."""
+
+    @property
+    def num_copies(self) -> int:
+        """Blocks of all layers, or pieces."""
+
+    @property
+    def size_bytes(self) -> int:
+        """All of their bytes."""
+
+    @property
+    def sms(self) -> int:
+        """The most multiprocessors that it uses; 0: none."""
+
+    @property
+    def seconds(self) -> float:
+        """Predicted; 0: not predicted."""
+
+    def __repr__(self) -> str: ...
+
+class PreparedCopy:
+    """A copy that was prepared."""
+
+    def run(self, stream: object) -> CopyFuture:
+        """Begin the copy."""
+
+    def explain(self) -> BlockWay:
+        """Say how it is made."""
 
 def save_ranges(driver: Driver | None, descriptor: int, ranges: Sequence[tuple[int, int, int, str]], *, staging: object, piece_bytes: int, directly: bool) -> bool:
     """

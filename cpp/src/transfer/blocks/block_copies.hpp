@@ -16,8 +16,12 @@ namespace isthmus::transfer {
 class BlockCopies {
 public:
   BlockCopies(const Driver& driver, const HostMemory& host_memory, Devices& devices,
-              ManyCopies& many)
-      : driver_(driver), host_memory_(host_memory), devices_(devices), many_(many) {}
+              ManyCopies& many, Carriers& carriers)
+      : driver_(driver),
+        host_memory_(host_memory),
+        devices_(devices),
+        many_(many),
+        carriers_(carriers) {}
 
   /// How long what is prepared is used.
   enum class Uses {
@@ -32,6 +36,12 @@ public:
   std::shared_ptr<PreparedWork> prepare(std::span<const ManyCopy> copies);
   /// Pieces of which none overlaps another's target.
   std::shared_ptr<PreparedWork> prepare(const CopyPieces& pieces, Uses uses);
+  /// Makes short copies between pinned memory and one device, as most lists of them are: they need
+  /// no plan each.
+  ///
+  /// Returns     true: complete. False, with nothing done: they must be examined
+  /// Throws      DriverError: all targets are undefined.
+  bool copy_short(std::span<const ManyCopy> copies);
   /// As Transfers::check_blocks().
   void check();
 
@@ -54,6 +64,7 @@ private:
   const HostMemory& host_memory_;
   Devices& devices_;
   ManyCopies& many_;
+  Carriers& carriers_;
 };
 
 /// Puts what a kernel reads into device memory, for as long as the work lives; complete on return.

@@ -1,12 +1,15 @@
 // Pieces between addresses, as one launch of a kernel.
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <isthmus/errors.hpp>
 
 #include "device/capture.hpp"
 #include "transfer/blocks/block_copies.hpp"
+#include "transfer/carriers/driver_copy.hpp"
 #include "transfer/many/disjoint.hpp"
 #include "transfer/many/known_ranges.hpp"
 
@@ -25,6 +28,14 @@ public:
   /// Throws      UsageError: the memory is null, freed, or shorter than the piece.
   bool include(std::uint64_t target, std::uint64_t source, std::uint64_t size_bytes) {
     return include(End::target, target, size_bytes) && include(End::source, source, size_bytes);
+  }
+  /// True if all pieces cross the link, in one direction.
+  bool cross_alike() const noexcept {
+    return kinds_[0].size() == 1 && kinds_[1].size() == 1 && kinds_[0] != kinds_[1];
+  }
+  Direction direction() const noexcept {
+    return kinds_[0].contains(MemoryKind::device) ? Direction::host_to_device
+                                                  : Direction::device_to_host;
   }
   /// -1: no end is on a device.
   int device() const noexcept { return device_; }
@@ -49,6 +60,7 @@ private:
       return false;
     if (range.kind == MemoryKind::device && device_ < 0) device_ = range.device;
     if (range.kind == MemoryKind::device && range.device != device_) return false;
+    kinds_.at(static_cast<std::size_t>(end)).insert(range.kind);
     buffers_.push_back({address, range.buffer_id});
     last_[static_cast<std::size_t>(end)] = range;
     return true;
@@ -57,6 +69,7 @@ private:
   const Driver& driver_;
   KnownRanges known_;
   std::array<MemoryRange, 2> last_;
+  std::array<std::set<MemoryKind>, 2> kinds_;  ///< of each end
   std::vector<KnownBuffer> buffers_;
   int device_ = -1;
   bool has_context_;
@@ -109,7 +122,73 @@ bool are_distinct(std::span<const ManyCopy> copies) {
   return require_disjoint(std::move(ranges)).empty();
 }
 
+void fill_once(PreparedWork& work, DevicePaths& paths, const CopyPieces& pieces) {
+  work.device = &paths;
+  work.num_pieces = num_cut(pieces);
+  work.once = paths.block_mover().take_memory(work.num_pieces * sizeof(KernelPiece));
+  cut(pieces, reinterpret_cast<KernelPiece*>(work.once->data()));
+}
+
+/// Fewer copies are planned in less time than a launch takes.
+constexpr std::size_t kMinShort = 16;
+
+/// True if the copies differ from each other only in their memory.
+bool are_short_and_alike(std::span<const ManyCopy> copies) {
+  if (copies.size() < kMinShort) return false;
+  const CopyOptions& first = copies.front().options;
+  return std::ranges::all_of(copies, [&](const ManyCopy& copy) {
+    return copy.size_bytes - 1 < BlockMover::kMaxPieceBytes && copy.options.path.empty() &&
+           copy.options.stream == first.stream && copy.options.ordered;
+  });
+}
+
+/// True if no two targets overlap. Those of one call often lie in order.
+bool are_targets_apart(std::span<const ManyCopy> copies) {
+  using Extent = std::pair<std::uint64_t, std::uint64_t>;
+  std::vector<Extent> extents;
+  extents.reserve(copies.size());
+  for (const ManyCopy& copy : copies)
+    extents.emplace_back(address_of(copy.target), address_of(copy.target) + copy.size_bytes);
+  if (!std::ranges::is_sorted(extents)) std::ranges::sort(extents);
+  return std::ranges::adjacent_find(extents, [](const Extent& one, const Extent& other) {
+           return other.first < one.second;
+         }) == extents.end();
+}
+
 }  // namespace
+
+bool BlockCopies::copy_short(std::span<const ManyCopy> copies) {
+  if (!are_short_and_alike(copies)) return false;
+  const auto stream = reinterpret_cast<CUstream>(copies.front().options.stream);
+  const Devices::AnyContext any = devices_.any_context(false);
+  PieceEnds ends(driver_, host_memory_, any.exists);
+  try {
+    for (const ManyCopy& copy : copies)
+      if (!ends.include(address_of(copy.target), address_of(copy.source), copy.size_bytes))
+        return false;
+  } catch (const UsageError&) {
+    return false;  // who examines them says which one it is
+  }
+  if (!ends.cross_alike() || !are_targets_apart(copies)) return false;
+  DevicePaths& paths = devices_.at(ends.device());
+  const ContextOfDevice context(paths.context());
+  if (!devices_.block_obstacle(paths).empty() || is_captured(driver_, stream)) return false;
+  const PieceArrays arrays(copies);
+  PreparedWork work(driver_, devices_, many_);
+  fill_once(work, paths, arrays.pieces());
+  const BlockRoute route{ends.direction()};
+  work.launch.num_multiprocessors = enough_multiprocessors(paths, route);
+  std::size_t size_bytes = 0;
+  for (const std::uint64_t size : arrays.sizes) size_bytes += size;
+  const BlockVolume volume{size_bytes / copies.size(), copies.size(), 0};
+  const double seconds =
+      seconds_of(Way::kernel, paths, route, volume, work.launch.num_multiprocessors);
+  carriers_.carry_short(size_bytes, copies.size(), seconds, [&] {
+    work.enqueue(stream, false);
+    wait_for_copies(driver_, stream);
+  });
+  return true;
+}
 
 std::uint64_t keep_on_device(PreparedWork& work, std::span<const std::byte> bytes) {
   const Context& context = work.device->context();
@@ -138,8 +217,7 @@ bool BlockCopies::take_pieces(PreparedWork& work, const CopyPieces& pieces, Uses
   work.launch.num_multiprocessors = enough_multiprocessors(paths, {});
   work.num_pieces = num_cut(pieces);
   if (uses == Uses::once) {
-    work.once = paths.block_mover().take_memory(work.num_pieces * sizeof(KernelPiece));
-    cut(pieces, reinterpret_cast<KernelPiece*>(work.once->data()));
+    fill_once(work, paths, pieces);
     return true;
   }
   work.buffers = ends.buffers();

@@ -73,7 +73,6 @@ std::shared_ptr<PendingCopy> PreparedWork::run(CUstream stream) const {
   return pending;
 }
 
-/// If it throws, nothing of the copy is running any more, or the error says that it may be.
 void PreparedWork::enqueue(CUstream stream, bool captured) const try {
   enqueue_kept(stream, captured);
   if (once != nullptr) device->block_mover().give_back(std::move(once), stream);

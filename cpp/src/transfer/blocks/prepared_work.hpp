@@ -61,10 +61,14 @@ public:
   mutable std::unique_ptr<LaunchMemory> once;  ///< the same, for one run
   std::shared_ptr<const void> owner;           ///< keeps what this refers to
 
+  /// Enqueues the launches or the batch. A context of the device is current.
+  ///
+  /// Throws      DriverError: nothing of the copy is running any more, or memory_in_use().
+  void enqueue(CUstream stream, bool captured) const;
+
 private:
   std::shared_ptr<PendingCopy> run_staged(CUstream stream) const;
   void require_same_memory() const;
-  void enqueue(CUstream stream, bool captured) const;
   void enqueue_kept(CUstream stream, bool captured) const;
   void enqueue_batch(CUstream stream) const;
 

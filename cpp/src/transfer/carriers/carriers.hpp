@@ -134,6 +134,23 @@ public:
   /// Throws      DriverError
   std::shared_ptr<PendingCopy> begin_beside(const Plan& plan, const Request& request);
 
+  /// Makes short copies by a kernel, which are counted and timed as those of one plan.
+  ///
+  /// make        makes them; complete when it returns
+  template <typename Make>
+  void carry_short(std::size_t size_bytes, std::uint64_t num_copies, double predicted_seconds,
+                   Make make) {
+    const std::int64_t start_ns = pauses_.now_ns();
+    statistics_.count(CopyPath::kernel, size_bytes, num_copies);
+    try {
+      make();
+    } catch (...) {
+      statistics_.count_back(CopyPath::kernel, size_bytes, num_copies);
+      throw;
+    }
+    statistics_.time(CopyPath::kernel, end_copy(start_ns), predicted_seconds, 1);
+  }
+
   const CopyStatistics& statistics() const noexcept { return statistics_; }
   const CopyPauses& pauses() const noexcept { return pauses_; }
 

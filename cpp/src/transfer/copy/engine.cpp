@@ -45,7 +45,7 @@ Engine::Engine(Windows the_windows, const RingSettings& ring)
       plans_(driver, devices_, *cache_, host_memory_),
       many_(driver, host_memory_, devices_, *cache_, chooser_, carriers_),
       strided_(driver, host_memory_, devices_),
-      blocks_(driver, host_memory_, devices_, many_) {
+      blocks_(driver, host_memory_, devices_, many_, carriers_) {
   prepare_for_failures();
   watch_forks();
   process_ = process_generation();

@@ -57,7 +57,9 @@ struct Engine {
   /// Throws      as Transfers::copy()
   bool copy_at_once(void* target, const void* source, std::size_t size_bytes,
                     const CopyOptions& options);
-  void copy_many(std::span<const ManyCopy> copies) { many_.copy(copies); }
+  void copy_many(std::span<const ManyCopy> copies) {
+    if (!blocks_.copy_short(copies)) many_.copy(copies);
+  }
   std::shared_ptr<PendingCopy> copy_many_async(std::span<const ManyCopy> copies,
                                                SourceOrder source_order) {
     return many_.copy_async(copies, source_order);

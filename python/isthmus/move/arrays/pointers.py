@@ -51,3 +51,28 @@ class HostPointer(_Pointer):
     """
 
     __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """
+    A pool of blocks by its address, for `isthmus.copy_blocks`. The caller keeps the memory alive.
+
+    Attributes:
+        address: Of block 0, on the host or a GPU.
+        count: How many blocks there are.
+        block_bytes: The bytes of each.
+        stride_bytes: From one block to the next; None: they follow each other.
+    """
+
+    address: int
+    count: int
+    block_bytes: int
+    stride_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the numbers, and fill in the stride."""
+        if self.stride_bytes is None:
+            object.__setattr__(self, "stride_bytes", self.block_bytes)
+        for name in self.__slots__:
+            checked_number(f"{name} of Blocks", getattr(self, name))

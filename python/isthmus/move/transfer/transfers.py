@@ -11,6 +11,7 @@ from isthmus.ground.spelling import cuda_major
 from isthmus.move.arrays.array import Array
 from isthmus.move.arrays.reading import noting_write
 from isthmus.move.transfer.batch import UnlikePairs, explain_batch, work_of
+from isthmus.move.transfer.blocks import BlockCalls
 from isthmus.move.transfer.future import CopyFuture
 from isthmus.move.transfer.pairs import NO_CASTING, Casting, PlainCopy, require_casting
 from isthmus.move.transfer.plan import CopyPlan, CopyStats, ManyPlan, plan_of, stats_of
@@ -27,7 +28,7 @@ Rest = tuple[Array, Array, int] | _native.ArrayBatch
 CopyArrays = Callable[[object, object, object], Rest | None]
 
 
-class Transfers:
+class Transfers(BlockCalls):
     """
     Copies on the devices of one driver. May be used from any thread.
 
