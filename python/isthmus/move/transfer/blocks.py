@@ -165,11 +165,5 @@ class BlockCalls:
 
     def plan_many(self, targets: "Structure", sources: "Structure") -> PreparedCopy:
         """Prepare a copy of many arrays, as `isthmus.plan_many` does."""
-        read = self._native.read_arrays(targets, sources, None)
-        if not isinstance(read, _native.ArrayBatch):
-            raise UsageError(
-                "plan_many takes lists, tuples or mappings of arrays",
-                hint="isthmus.copy copies two arrays",
-            )
         self._find_compiler()
-        return PreparedCopy(self._native.plan_many(read, (targets, sources)))
+        return PreparedCopy(self._native.plan_many(targets, sources))

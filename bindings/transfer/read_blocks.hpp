@@ -1,0 +1,101 @@
+// The arguments of a copy of blocks, read: arrays of several layers, addresses, indices.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+
+#include <isthmus/transfer.hpp>
+
+#include "bindings/arrays/pair.hpp"
+
+/// What a caller passes.
+struct BlockArguments {
+  nanobind::handle target;
+  nanobind::handle source;
+  nanobind::handle target_index;
+  nanobind::handle source_index;
+  nanobind::handle block_bytes;  ///< None: rows of axis 0
+  nanobind::handle stream;
+};
+
+/// Arrays of one call, and the objects that they were read from. Used with the GIL held.
+class ReadArrays {
+public:
+  ReadArrays(ArrayReader& reader, Hold hold) : reader_(reader), hold_(hold) {}
+
+  /// Throws      as ArrayReader::read()
+  Array& read(nanobind::handle object, Role role);
+  /// Orders the copy after the work of all of them. Their addresses are known then.
+  ///
+  /// Returns     the CUstream of the copy
+  std::uintptr_t order(nanobind::handle stream);
+  /// The array whose library has chosen the stream; None if none has.
+  nanobind::object leader() const;
+  std::vector<Export> take_exports();
+
+private:
+  ArrayReader& reader_;
+  Hold hold_;
+  std::deque<Array> arrays_;
+  std::vector<Array*> pointers_;
+  std::vector<nanobind::object> objects_;
+};
+
+/// One end: arrays, or addresses, one for each layer.
+class BlockLayers {
+public:
+  /// Throws      nanobind::python_error, isthmus::UsageError
+  void add(ReadArrays& arrays, nanobind::handle object, Role role);
+  /// Finds the pools. Call after the arrays are ordered.
+  ///
+  /// as_bytes      blocks are of block_bytes, and not rows
+  /// block_bytes   0: that of the first layer
+  /// item          the type of all items so far
+  /// Throws        isthmus::UsageError
+  void find(bool as_bytes, std::size_t& block_bytes, Item& item);
+  const std::vector<isthmus::BlockPool>& pools() const noexcept { return pools_; }
+  /// The arrays that are PyTorch's and written.
+  const nanobind::list& tensors() const noexcept { return tensors_; }
+
+private:
+  struct Layer {
+    std::string name;
+    Array* array = nullptr;
+    isthmus::BlockPool pool = {};
+    std::size_t block_bytes = 0;
+    Role role = Role::source;
+  };
+  void add_layer(ReadArrays& arrays, nanobind::handle object, Role role, const std::string& name);
+  static void require_same_item(const Layer& layer, Item& item);
+  std::size_t add_bytes(const Layer& layer, std::size_t block_bytes);
+  std::size_t add_rows(const Layer& layer);
+
+  std::vector<Layer> layers_;
+  std::vector<isthmus::BlockPool> pools_;
+  nanobind::list tensors_;
+};
+
+/// The numbers that an array may have.
+enum class Numbers { indices, addresses };
+
+/// Checks an array of numbers in a row.
+///
+/// Throws      isthmus::UsageError that names it
+void require_numbers(const Array& array, const char* name, Numbers numbers);
+
+/// A call's arguments, read and ordered.
+struct ReadBlocks {
+  /// Throws      nanobind::python_error, isthmus::UsageError
+  ReadBlocks(ArrayReader& reader, const BlockArguments& given, Hold hold);
+
+  ReadArrays arrays;
+  BlockLayers targets;
+  BlockLayers sources;
+  isthmus::BlockCopy copy;
+  std::uintptr_t stream = 0;
+};
