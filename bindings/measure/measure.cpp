@@ -16,6 +16,7 @@
 #include "bindings/unlocked.hpp"
 #include "bindings/words.hpp"
 #include "measure/bandwidth/bandwidth.hpp"
+#include "measure/bandwidth/block_copies.hpp"
 #include "measure/bandwidth/host_memcpy.hpp"
 #include "measure/bandwidth/many_copies.hpp"
 #include "measure/bandwidth/overlap.hpp"

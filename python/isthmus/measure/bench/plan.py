@@ -135,14 +135,14 @@ def _emulated_note(demand: Demand) -> str:
 
 _SEE_LIST = "`isthmus bench --list` shows all"
 _PATTERN = frozenset("*?[]")
-# They take longer than all others together.
-_ONLY_ON_REQUEST = frozenset({Suite.PAGING})
+# They take longer than all others together, or concern few programs.
+_ONLY_ON_REQUEST = frozenset({Suite.PAGING, Suite.BLOCKS})
 
 
 def select_tests(names: Sequence[str] = (), suites: Sequence[str] = ()) -> list[BenchTest]:
     """
     Choose tests by names or patterns, and suites, each once, in the registry's order.
-    None of all chooses all but suite paging; without names, none that is measured only
+    None of all chooses all but suites paging and blocks; without names, none that is measured only
     by name.
     """
     wanted = {_suite(name) for name in suites} or set(Suite)

@@ -15,6 +15,7 @@ class Kind(StrEnum):
     BIDIRECTIONAL = "bidirectional_memcpy"
     MANAGED = "managed"
     MANY_COPIES = "many_copies"
+    BLOCKS = "blocks"
     SMALL_COPY = "small_copy"
     OVERLAP = "overlap"
     PINNED_VS_PAGEABLE = "pinned_vs_pageable"

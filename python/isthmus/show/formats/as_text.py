@@ -10,6 +10,7 @@ from isthmus.show.heading import about_device, emulated_warning, head_lines
 from isthmus.show.page import Page, Table
 from isthmus.show.tables.alloc import alloc_notes, alloc_tables
 from isthmus.show.tables.bandwidth import bandwidth_notes, bandwidth_table
+from isthmus.show.tables.blocks import blocks_notes, blocks_tables
 from isthmus.show.tables.doubts import doubt_notes
 from isthmus.show.tables.experiments import experiment_notes, experiment_tables
 from isthmus.show.tables.first_look import first_look_of, is_first_look
@@ -45,6 +46,7 @@ _PARTS: tuple[_Part, ...] = (
     ({"numa"}, numa_tables, numa_notes),
     ({"multi"}, multi_tables, multi_notes),
     ({"paging"}, paging_tables, paging_notes),
+    ({"blocks"}, blocks_tables, blocks_notes),
 )
 """Suites, and the tables and notes of their results; in the page's order."""
 

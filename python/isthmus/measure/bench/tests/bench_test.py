@@ -21,6 +21,7 @@ class Suite(StrEnum):
     WINDOWS = "windows"
     HOST = "host"
     PAGING = "paging"
+    BLOCKS = "blocks"
 
 
 class Direction(StrEnum):

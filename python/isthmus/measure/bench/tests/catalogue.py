@@ -11,6 +11,7 @@ from isthmus.measure.bench.tests.bench_test import (
     Suite,
     Variation,
 )
+from isthmus.measure.bench.tests.blocks import BLOCKS_TESTS
 from isthmus.measure.bench.tests.copies import COPY_TESTS, DUPLEX_TESTS, CopyTest
 from isthmus.measure.bench.tests.experiments import EXPERIMENT_TESTS, SmallTransferTest
 from isthmus.measure.bench.tests.host import HOST_TESTS
@@ -75,6 +76,7 @@ TESTS: tuple[BenchTest, ...] = (
     *LIFE_TESTS,
     *PINNED_VS_PAGEABLE_TESTS,
     *PAGING_TESTS,
+    *BLOCKS_TESTS,
     # Last: with several GPUs a run has all that it has with one, however long these take.
     *MULTI_TESTS,
 )
