@@ -79,7 +79,7 @@ def _beside(graph: torch.cuda.CUDAGraph, times: int, call: Call) -> tuple[float,
 def _ways(case: Case) -> dict[str, Call]:
     target, source = case.ends
     to, of = case.targets.int().cuda(), case.sources.int().cuda()
-    native = isthmus.Transfers()._native  # the ways have no names in public
+    native = isthmus.Transfers()._native  # noqa: SLF001 - the ways have no names in public
     ways: dict[str, Call] = {}
     for way in ("kernel", "bulk"):
         for sms in (1, 2, 4, 8):

@@ -1,7 +1,8 @@
 """
 Blocks by index between pinned memory and a GPU: isthmus.copy_blocks beside what engines use.
 
-    python benchmarks/blocks/measure.py OUT.json [--quick] [--sms N] [--only rates latency lists beside]
+    python benchmarks/blocks/measure.py OUT.json [--quick] [--sms N]
+        [--only rates latency lists beside]
 
 Needs PyTorch with Triton and a GPU; takes six minutes, --quick one. All ways take turns in one
 process, in another order in each round; medians count. README.md beside this has the method.
@@ -13,9 +14,8 @@ import json
 import random
 import statistics
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -24,9 +24,13 @@ from rivals import Call, Case, ways_of
 
 import isthmus
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 KIB = 1 << 10
 POOL_BYTES = 2 << 30
 MAX_BYTES = 512 << 20
+MAX_CHECKED = 4096
 SIZES = (512, KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB)
 NUMBERS = (16, 256, 4096, 16_384, 65_536, 100_000)
 QUICK_SIZES, QUICK_NUMBERS = (512, KIB, 4 * KIB, 16 * KIB, 64 * KIB), (16, 4096, 100_000)
@@ -94,7 +98,7 @@ def measure_rates(pools: Pools, sms: int | None, *, quick: bool) -> list[Record]
                     continue
                 case = pools.case(size, number, up=up)
                 ways = ways_of(case, sms)
-                if number <= 4096:
+                if number <= MAX_CHECKED:
                     check(case, ways)
                 times = medians(ways, 5 if quick else 9)
                 records.append(record_of(case, times))
@@ -168,7 +172,7 @@ def measure_lists(rounds: int) -> Record:
     number = 100_000
     device = torch.empty(number * 512, dtype=torch.uint8, device="cuda")
     host = torch.empty(number * 512, dtype=torch.uint8, pin_memory=True)
-    at = np.random.permutation(number).astype(np.uint64) * np.uint64(512)
+    at = np.random.default_rng(1).permutation(number).astype(np.uint64) * np.uint64(512)
     targets, sources = at + np.uint64(device.data_ptr()), at + np.uint64(host.data_ptr())
     sizes = np.full(number, 512, np.uint64)
     accepted, complete = [], []

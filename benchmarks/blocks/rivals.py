@@ -1,9 +1,8 @@
-"""The other ways to copy blocks between pinned memory and a GPU: the driver's batch, Triton, PyTorch."""
+"""The other ways to copy blocks to and from a GPU: the driver's batch, Triton, PyTorch."""
 
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 import triton
@@ -14,7 +13,7 @@ import isthmus
 Call = Callable[[], object]
 
 # The constants of vLLM's kernel for blocks of up to 28 KiB: programs, and bytes of a step.
-# Source: vllm#57555 and vllm#42212, read 2026-11-29; the kernel below is written anew.
+# Source: https://github.com/vllm-project/vllm/pull/42212. The kernel below is written anew.
 TRITON_PROGRAMS, TRITON_STEP_BYTES = 12, 8192
 ORDER_STREAM, ORDER_ANY = 1, 3
 
@@ -62,7 +61,7 @@ class Batch:
 
 
 @triton.jit  # type: ignore[misc]
-def _copy_pieces(targets: Any, sources: Any, words: Any, count: Any, step: tl.constexpr) -> None:
+def _copy_pieces(targets, sources, words, count, step: tl.constexpr) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001 - pointers and numbers of the GPU
     lanes = tl.arange(0, step)
     piece = tl.program_id(0)
     while piece < count:

@@ -172,7 +172,15 @@ _LAZY = {
 }
 
 # Calls of these are NVTX ranges, if ISTHMUS_NVTX is set.
-_RANGED = {"copy", "copy_async", "copy_blocks", "load_pt", "load_safetensors", "save_safetensors", "window"}
+_RANGED = {
+    "copy",
+    "copy_async",
+    "copy_blocks",
+    "load_pt",
+    "load_safetensors",
+    "save_safetensors",
+    "window",
+}
 
 # `watch` is called, too.
 _LAZY_MODULES = {"errors", "numba", "pinned", "torch", "watch"}

@@ -1047,19 +1047,19 @@ class Transfers:
     def explain(self, target: int, source: int, size_bytes: int, *, stream: int = 0, target_kind: str = 'unknown', source_kind: str = 'unknown', path: str = '') -> CopyPlan:
         """Say how such a copy would be made."""
 
-    def copy_blocks(self, target: object, source: object, target_index: object, source_index: object, block_bytes: object | None, stream: object | None, sms: int, priority: object, way: str = '') -> CopyFuture:
+    def copy_blocks(self, target: object | None, source: object | None, target_index: object | None, source_index: object | None, block_bytes: object | None, stream: object | None, sms: int, priority: object, way: str = '') -> CopyFuture:
         """Begin to copy blocks."""
 
-    def explain_blocks(self, target: object, source: object, target_index: object, source_index: object, block_bytes: object | None, stream: object | None, sms: int, priority: object, way: str = '') -> BlockWay:
+    def explain_blocks(self, target: object | None, source: object | None, target_index: object | None, source_index: object | None, block_bytes: object | None, stream: object | None, sms: int, priority: object, way: str = '') -> BlockWay:
         """Say how blocks would be copied."""
 
     def plan_blocks(self, target: object, source: object, target_index: object, source_index: object, block_bytes: object | None, stream: object | None, sms: int, priority: object, way: str = '') -> PreparedCopy:
         """Prepare a copy of blocks."""
 
-    def plan_many(self, batch: ArrayBatch, arrays: object) -> PreparedCopy:
-        """Prepare the copies of a batch. Call this once for a batch."""
+    def plan_many(self, targets: object, sources: object) -> PreparedCopy:
+        """Prepare the copies of two structures."""
 
-    def copy_pieces(self, targets: object, sources: object, sizes: object, stream: object | None) -> CopyFuture:
+    def copy_pieces(self, targets: object | None, sources: object | None, sizes: object | None, stream: object | None) -> CopyFuture:
         """Begin to copy between addresses in arrays."""
 
     def check_blocks(self) -> None:

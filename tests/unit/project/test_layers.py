@@ -34,6 +34,7 @@ FLOORS_OF_TRANSFER = (
     {"plan"},
     {"carriers"},
     {"many"},
+    {"blocks"},
     {"copy"},
 )
 # The rooms of python/isthmus, from the ground up: each imports from lower floors alone.

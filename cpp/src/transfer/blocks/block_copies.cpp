@@ -193,32 +193,42 @@ void BlockCopies::place_indices(PreparedWork& work, const BlockCopy& copy,
   chosen.indices_on_device = is_on_device(target.kind);
   if (chosen.indices_on_device != is_on_device(source.kind))
     throw UsageError("one index is on a device and the other on the host: put both on one side");
-  KernelBlocks blocks = kernel_blocks(pools, copy.num_blocks);
-  if (chosen.indices_on_device && work.device != nullptr) {
-    const int device = work.device->context().device().ordinal;
-    for (const auto& [range, index, role] :
-         {std::tuple(&target, &copy.target_index, "target_index"),
-          std::tuple(&source, &copy.source_index, "source_index")}) {
-      if (range->kind == MemoryKind::device && range->device != device)
-        throw UsageError("the " + std::string(role) + " is on device " +
-                         std::to_string(range->device) + ", and device " + std::to_string(device) +
-                         " makes the copy: copy the index there");
-      require_inside(driver_, *range, address_of(index->data), copy.num_blocks * index->item_bytes,
-                     role);
-    }
-    blocks.target_index = address_of(copy.target_index.data);
-    blocks.source_index = address_of(copy.source_index.data);
-    blocks.target_index_bytes = static_cast<std::uint32_t>(copy.target_index.item_bytes);
-    blocks.source_index_bytes = static_cast<std::uint32_t>(copy.source_index.item_bytes);
-    if (uses == Uses::many) {
-      work.buffers.push_back({address_of(copy.target_index.data), target.buffer_id});
-      work.buffers.push_back({address_of(copy.source_index.data), source.buffer_id});
-    }
-    work.layers = launches_of(pools, blocks);
+  if (!chosen.indices_on_device || work.device == nullptr) {
+    read_indices(copy, pools, stream, chosen);
+    if (work.device != nullptr)
+      work.layers = launches_of(pools, with_read(work, pools, uses, chosen));
     return;
   }
-  read_indices(copy, pools, stream, chosen);
-  if (work.device == nullptr) return;
+  KernelBlocks blocks = kernel_blocks(pools, copy.num_blocks);
+  blocks.target_index_bytes = use_on_device(work, copy, copy.target_index, target, "target_index");
+  blocks.source_index_bytes = use_on_device(work, copy, copy.source_index, source, "source_index");
+  blocks.target_index = address_of(copy.target_index.data);
+  blocks.source_index = address_of(copy.source_index.data);
+  work.layers = launches_of(pools, blocks);
+}
+
+/// Checks an index that a kernel will read where it is.
+///
+/// Returns     the bytes of a number
+std::uint32_t BlockCopies::use_on_device(PreparedWork& work, const BlockCopy& copy,
+                                         const BlockIndex& index, const MemoryRange& range,
+                                         const char* role) const {
+  const int device = work.device->context().device().ordinal;
+  if (range.kind == MemoryKind::device && range.device != device)
+    throw UsageError("the " + std::string(role) + " is on device " + std::to_string(range.device) +
+                     ", and device " + std::to_string(device) +
+                     " makes the copy: copy the index there");
+  if (index.item_bytes != 4 && index.item_bytes != 8)
+    throw UsageError("the " + std::string(role) + " must be int32 or int64, not numbers of " +
+                     std::to_string(index.item_bytes) + " bytes");
+  require_inside(driver_, range, address_of(index.data), copy.num_blocks * index.item_bytes, role);
+  if (!work.buffers.empty()) work.buffers.push_back({address_of(index.data), range.buffer_id});
+  return static_cast<std::uint32_t>(index.item_bytes);
+}
+
+/// Puts indices that were read to where a kernel reads them.
+KernelBlocks BlockCopies::with_read(PreparedWork& work, const CheckedPools& pools, Uses uses,
+                                    const Chosen& chosen) {
   const std::span bytes = std::as_bytes(std::span(chosen.memory));
   std::uint64_t place = 0;
   if (uses == Uses::many) place = keep_on_device(work, bytes);
@@ -227,11 +237,12 @@ void BlockCopies::place_indices(PreparedWork& work, const BlockCopy& copy,
     std::ranges::copy(bytes, work.once->data());
     place = address_of(work.once->data());
   }
+  KernelBlocks blocks = kernel_blocks(pools, chosen.indices->size());
   const std::size_t item_bytes = chosen.indices->item_bytes();
   blocks.target_index = place;
-  blocks.source_index = place + copy.num_blocks * item_bytes;
+  blocks.source_index = place + chosen.indices->size() * item_bytes;
   blocks.target_index_bytes = blocks.source_index_bytes = static_cast<std::uint32_t>(item_bytes);
-  work.layers = launches_of(pools, blocks);
+  return blocks;
 }
 
 /// Why a way can't be taken; empty if it can.

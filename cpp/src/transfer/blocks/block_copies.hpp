@@ -54,6 +54,10 @@ private:
   DevicePaths* find_device(const CheckedPools& pools, Chosen& chosen);
   void place_indices(PreparedWork& work, const BlockCopy& copy, const CheckedPools& pools,
                      CUstream stream, Uses uses, Chosen& chosen);
+  std::uint32_t use_on_device(PreparedWork& work, const BlockCopy& copy, const BlockIndex& index,
+                              const MemoryRange& range, const char* role) const;
+  static KernelBlocks with_read(PreparedWork& work, const CheckedPools& pools, Uses uses,
+                                const Chosen& chosen);
   void read_indices(const BlockCopy& copy, const CheckedPools& pools, CUstream stream,
                     Chosen& chosen);
   void choose(PreparedWork& work, const CheckedPools& pools, const BlockOptions& options,

@@ -1,6 +1,5 @@
 """Copies of blocks by index, of pieces by addresses, and copies that are prepared once."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from isthmus import _native
@@ -8,6 +7,8 @@ from isthmus.errors import UsageError
 from isthmus.move.transfer.future import CopyFuture
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from isthmus.move.arrays.accepted import ArrayLike, StreamLike, Structure
     from isthmus.move.arrays.pointers import Blocks
 
@@ -72,15 +73,15 @@ class BlockCalls:
     def _find_compiler(self) -> None:
         raise NotImplementedError
 
-    def _blocks(  # noqa: PLR0913 - what all three have in common
+    def _blocks(  # noqa: PLR0913, PLR0917 - what all three have in common
         self,
         target: "Pools",
         source: "Pools",
         target_index: "Index",
         source_index: "Index",
-        block_bytes: int | None,
+        block_bytes: object,
         stream: "StreamLike | None",
-        sms: int | None,
+        sms: object,
         priority: Priority,
     ) -> tuple[Any, ...]:
         self._find_compiler()
@@ -159,9 +160,7 @@ class BlockCalls:
     ) -> CopyFuture:
         """Begin to copy between addresses, as `isthmus.copy_many` does."""
         self._find_compiler()
-        return CopyFuture(
-            self._native.copy_pieces(target_pointers, source_pointers, sizes, stream)
-        )
+        return CopyFuture(self._native.copy_pieces(target_pointers, source_pointers, sizes, stream))
 
     def plan_many(self, targets: "Structure", sources: "Structure") -> PreparedCopy:
         """Prepare a copy of many arrays, as `isthmus.plan_many` does."""

@@ -95,6 +95,9 @@ def plan_blocks(  # noqa: PLR0913 - as copy_blocks
         sms: As for `isthmus.copy_blocks`.
         priority: The same.
 
+    Returns:
+        The prepared copy: call it.
+
     Raises:
         UsageError: As for `isthmus.copy_blocks`.
         OutOfDeviceMemory: The indices don't fit.
@@ -209,6 +212,9 @@ def plan_many(targets: "Structure", sources: "Structure") -> PreparedCopy:
         targets: As for `isthmus.copy`: a list, tuple or mapping of arrays that lie like their
             sources and have their types. They are kept as long as the prepared copy.
         sources: The same.
+
+    Returns:
+        The prepared copy: call it.
 
     Raises:
         UsageError: As for `isthmus.copy`; or two arrays lie differently.

@@ -3,7 +3,8 @@
 import gc
 import random
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ def indices(seed: int, count: int, size: int, kind: str) -> NDArray[np.generic]:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_blocks_of_any_pools_arrive_as_numpy_assigns_them(seed: int) -> None:
-    chosen = random.Random(seed)
+    chosen = random.Random(seed)  # noqa: S311 - no secrets
     count, layers = chosen.randint(1, 200), chosen.choice([1, 1, 2, 5])
     row = tuple(chosen.choice([1, 2, 3, 8, 64]) for _ in range(chosen.randint(0, 3)))
     kind = chosen.choice(["u1", "i2", "f4", "f8", "c16"])
@@ -57,10 +58,17 @@ def test_blocks_of_any_pools_arrive_as_numpy_assigns_them(seed: int) -> None:
     source_index = indices(seed + 1, count, size, chosen.choice(["i4", "i8"]))
     sources = [numbers((count, *row), kind, seed + layer) for layer in range(layers)]
     targets = [numbers((count, *row), kind, 99 + layer) for layer in range(layers)]
+    places: dict[str, Callable[[NDArray[np.generic]], Any]]
     places = {"pinned": pinned, "pageable": np.array, "device": on_device}
     place, source_place = chosen.choice(
-        [("device", "pinned"), ("pinned", "device"), ("device", "device"), ("device", "pageable")]
-        + [("pageable", "device"), ("pageable", "pageable")]
+        [
+            ("device", "pinned"),
+            ("pinned", "device"),
+            ("device", "device"),
+            ("device", "pageable"),
+            ("pageable", "device"),
+            ("pageable", "pageable"),
+        ]
     )
     to, of = [places[place](t) for t in targets], [places[source_place](s) for s in sources]
     where = on_device if chosen.random() < 0.5 else np.array

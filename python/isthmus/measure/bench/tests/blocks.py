@@ -1,4 +1,4 @@
-"""The tests of suite `blocks`: thousands of blocks by index, scattered at both ends, by each way."""
+"""The tests of suite `blocks`: blocks by index, scattered at both ends, by each way."""
 
 from dataclasses import dataclass
 from enum import StrEnum
