@@ -149,6 +149,24 @@ class Operations:
         isthmus.copy_async(found, device).result(60)
         assert all(found[str(a)] == wanted[a:b].tobytes() for a, b in places)
 
+    def blocks(self) -> None:
+        """By a launch, prepared, and through staging memory; pieces by addresses."""
+        wanted = self.some_bytes()[:32_000].reshape(500, 64)
+        pinned = isthmus.pinned.empty(wanted.shape, np.uint8)
+        pinned[:] = wanted
+        to, of = [1, 7, 300], [400, 3, 5]
+        pool = isthmus.Blocks(self.memory.pointer, 500, 64)
+        isthmus.copy_blocks(pool, pinned, to, of).result(60)
+        back = np.zeros_like(wanted)
+        isthmus.plan_blocks(pinned, pool, [9, 8, 7], to)().result(60)
+        isthmus.copy_blocks(back, pool, [9, 8, 7], to).result(60)
+        assert np.array_equal(back[[9, 8, 7]], wanted[of])
+        assert np.array_equal(pinned[[9, 8, 7]], wanted[of])
+        pointers = np.array([self.memory.pointer + 64 * block for block in to])
+        places = np.array([pinned.ctypes.data + 64 * block for block in (20, 21, 22)])
+        isthmus.copy_many(places, pointers, np.full(3, 64)).result(60)
+        assert np.array_equal(pinned[20:23], wanted[of])
+
     def part_of_an_array(self) -> None:
         wanted = self.some_bytes()[:4096]
         interface = {

@@ -68,6 +68,33 @@ void copy_rows(isthmus::Transfers& transfers, void* device) {
             "the rows have arrived by copy_strided()");
 }
 
+void copy_blocks(isthmus::Transfers& transfers, void* device) {
+  const Bytes sent = pattern(16 * 256, 7);
+  Bytes received(sent.size());
+  const isthmus::BlockPool there{device, 16, 0};
+  const isthmus::BlockPool here{const_cast<unsigned char*>(sent.data()), 16, 0};
+  const isthmus::BlockPool back{received.data(), 16, 256};
+  const std::int32_t to[]{3, 5};
+  const std::int64_t of[]{9, 2};
+  transfers.copy_blocks({{&there, 1}, {&here, 1}, 256, to, of, 2}).wait();
+  const isthmus::BlockCopy down{{&back, 1}, {&there, 1}, 256, of, to, 2};
+  const isthmus::PreparedCopy prepared = transfers.prepare_blocks(down);
+  require(prepared.explain().num_copies == 2 && transfers.explain_blocks(down).size_bytes == 512,
+          "a copy of blocks says what it is");
+  prepared.run().wait();
+  transfers.check_blocks();
+  for (const std::ptrdiff_t block : {9, 2})
+    require(std::equal(received.begin() + 256 * block, received.begin() + 256 * (block + 1),
+                       sent.begin() + 256 * block),
+            "the blocks have arrived by copy_blocks()");
+  const isthmus::ManyCopy one{received.data(), device, 100};
+  transfers.prepare_many({&one, 1}).run().wait();
+  const std::uint64_t target = reinterpret_cast<std::uint64_t>(received.data());
+  const std::uint64_t source = reinterpret_cast<std::uint64_t>(device);
+  const std::uint64_t size = 100;
+  transfers.copy_pieces({&target, &source, &size, 1}).wait();
+}
+
 void explain(isthmus::Transfers& transfers, void* device) {
   const Bytes source(4096);
   const isthmus::CopyPlan plan = transfers.explain(device, source.data(), source.size());
@@ -94,10 +121,11 @@ void use_copies(const isthmus::Driver& driver, std::uintptr_t device) {
   copy_beside(transfers, there);
   copy_many(transfers, there);
   copy_rows(transfers, there);
+  copy_blocks(transfers, there);
   explain(transfers, there);
   std::uint64_t num_copies = 0;
   for (const isthmus::PathUse& use : transfers.stats()) num_copies += use.num_copies;
-  require(num_copies == 19, "stats() counts every copy");
+  require(num_copies == 25, "stats() counts every copy");
   require(transfers.windows().mapped_bytes(0) > 0, "copies have opened a window");
   transfers.trim();
   require(transfers.windows().mapped_bytes(0) == 0, "trim() closes it");

@@ -1,6 +1,7 @@
 // Uses every public header of an installed Isthmus on the emulated driver, and looks at the bytes.
 #include "consumer.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
@@ -61,6 +62,32 @@ void use_c(std::uintptr_t device) {
               isthmus_copy(received.data(), target, sent.size(), nullptr, nullptr) == ISTHMUS_OK,
           "C copies there and back");
   require(received == sent, "bytes copied by C have arrived");
+  isthmus_block_pool there{target, 10, 0};
+  isthmus_block_pool here{received.data(), 10, 500};
+  const std::int64_t to[]{4};
+  const std::int64_t of[]{7};
+  isthmus_block_copy copy = ISTHMUS_BLOCK_COPY_INIT;
+  copy.targets = &here;
+  copy.sources = &there;
+  copy.num_layers = copy.num_blocks = 1;
+  copy.block_bytes = 500;
+  copy.target_index = to;
+  copy.source_index = of;
+  isthmus_future* future = nullptr;
+  isthmus_prepared_copy* prepared = nullptr;
+  require(isthmus_copy_blocks(&copy, nullptr, nullptr) == ISTHMUS_OK &&
+              isthmus_prepare_blocks(&copy, &prepared, nullptr) == ISTHMUS_OK &&
+              isthmus_prepared_run(prepared, nullptr, &future, nullptr) == ISTHMUS_OK &&
+              isthmus_future_wait(future, nullptr) == ISTHMUS_OK &&
+              isthmus_check_blocks(nullptr) == ISTHMUS_OK,
+          "C copies blocks");
+  isthmus_future_free(future);
+  isthmus_prepared_free(prepared);
+  require(std::equal(received.begin() + 2000, received.begin() + 2500, sent.begin() + 3500),
+          "a block copied by C has arrived");
+  copy.struct_size = 8;
+  require(isthmus_copy_blocks(&copy, nullptr, nullptr) == ISTHMUS_USAGE_ERROR,
+          "C refuses a struct without its size");
 }
 
 }  // namespace

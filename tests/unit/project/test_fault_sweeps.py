@@ -24,7 +24,7 @@ _OPERATIONS = [
 # They make many calls, or take long for each.
 _LONG = [
     *("many_copies", "paged", "budgeted", "paged_file", "pinned", "saving", "new_transfers"),
-    *("items_with_gaps", "dropped_copy", "watched_copy", "safetensors", "trim"),
+    *("blocks", "items_with_gaps", "dropped_copy", "watched_copy", "safetensors", "trim"),
 ]
 
 
