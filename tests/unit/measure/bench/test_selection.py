@@ -6,9 +6,11 @@ from isthmus.measure.bench.plan import select_tests
 from isthmus.measure.bench.tests.catalogue import BY_NAME, TESTS, CopyTest, HostMemory, Suite
 
 
-def test_nothing_asked_for_means_every_test_but_those_of_paging_which_take_long() -> None:
+def test_nothing_asked_for_means_every_test_but_those_of_paging_and_of_blocks() -> None:
     usual = [test for test in TESTS if not test.only_by_name]
-    assert select_tests() == [test for test in usual if test.suite != Suite.PAGING]
+    assert select_tests() == [
+        test for test in usual if test.suite not in {Suite.PAGING, Suite.BLOCKS}
+    ]
 
 
 def test_what_fills_the_device_is_measured_only_by_name() -> None:
