@@ -112,7 +112,7 @@ def record_of(case: Case, times: dict[str, float]) -> Record:
     """Keep what was measured of one case."""
     target, source = case.ends
     to, of = case.targets.int().cuda(), case.sources.int().cuda()
-    way = isthmus.explain_blocks(target, source, to, of)
+    way = isthmus.plan_blocks(target, source, to, of).explain()
     return {
         "direction": "up" if case.up else "down",
         "block_bytes": case.block_bytes,

@@ -70,17 +70,6 @@ PythonFuture copy_blocks(ArrayTransfers& transfers, nb::handle target, nb::handl
   });
 }
 
-BlockWay explain_blocks(ArrayTransfers& transfers, nb::handle target, nb::handle source,
-                        nb::handle target_index, nb::handle source_index, nb::handle block_bytes,
-                        nb::handle stream, int sms, nb::handle priority, const std::string& way) {
-  const ReadBlocks read(transfers.reader,
-                        {target, source, target_index, source_index, block_bytes, stream},
-                        Hold::call);
-  const BlockOptions options = options_of(read.stream, sms, priority, way);
-  const GilReleased released;
-  return transfers->explain_blocks(read.copy, options);
-}
-
 /// A prepared copy, and what it needs as long as it may be run.
 class PreparedArrays {
 public:
@@ -221,10 +210,6 @@ void bind_block_copies(nb::module_& m, nb::class_<ArrayTransfers>& transfers) {
       .def("copy_blocks", &copy_blocks, "target"_a.none(), "source"_a.none(),
            "target_index"_a.none(), "source_index"_a.none(), "block_bytes"_a.none(),
            "stream"_a.none(), "sms"_a, "priority"_a, "way"_a = "", "Begin to copy blocks.")
-      .def("explain_blocks", &explain_blocks, "target"_a.none(), "source"_a.none(),
-           "target_index"_a.none(), "source_index"_a.none(), "block_bytes"_a.none(),
-           "stream"_a.none(), "sms"_a, "priority"_a, "way"_a = "",
-           "Say how blocks would be copied.")
       .def("plan_blocks", &plan_blocks, "target"_a.none(), "source"_a.none(),
            "target_index"_a.none(), "source_index"_a.none(), "block_bytes"_a.none(),
            "stream"_a.none(), "sms"_a, "priority"_a, "way"_a = "",

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
         check_blocks,
         copy_blocks,
         copy_many,
-        explain_blocks,
         plan_blocks,
         plan_many,
     )
@@ -98,7 +97,6 @@ __all__ = [
     "emulated",
     "errors",
     "explain",
-    "explain_blocks",
     "load_pt",
     "load_safetensors",
     "paged_header",
@@ -157,7 +155,6 @@ _LAZY = {
     "device_empty": "isthmus.move.device_memory",
     "emulated": "isthmus.move.emulation",
     "explain": "isthmus.move.transfer.copying",
-    "explain_blocks": "isthmus.move.transfer.copying_blocks",
     "load_pt": "isthmus.move.torch.loading",
     "load_safetensors": "isthmus.move.safetensors.loading",
     "paged_header": "isthmus.move.paged.header",

@@ -1050,9 +1050,6 @@ class Transfers:
     def copy_blocks(self, target: object | None, source: object | None, target_index: object | None, source_index: object | None, block_bytes: object | None, stream: object | None, sms: int, priority: object, way: str = '') -> CopyFuture:
         """Begin to copy blocks."""
 
-    def explain_blocks(self, target: object | None, source: object | None, target_index: object | None, source_index: object | None, block_bytes: object | None, stream: object | None, sms: int, priority: object, way: str = '') -> BlockWay:
-        """Say how blocks would be copied."""
-
     def plan_blocks(self, target: object, source: object, target_index: object, source_index: object, block_bytes: object | None, stream: object | None, sms: int, priority: object, way: str = '') -> PreparedCopy:
         """Prepare a copy of blocks."""
 

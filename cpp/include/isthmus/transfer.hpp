@@ -288,8 +288,6 @@ public:
   /// Prepares copy_blocks() once for many runs; the stream of the options reads indices on a device
   /// only if the CPU needs them.
   PreparedCopy prepare_blocks(const BlockCopy& copy, const BlockOptions& options = {});
-  /// Says how copy_blocks() would make the copy. Copies nothing; may compile the kernels.
-  BlockWay explain_blocks(const BlockCopy& copy, const BlockOptions& options = {});
   /// Throws the UsageError of an index outside its pool that kernels have found since the last call.
   /// Wait for the copies first.
   void check_blocks();

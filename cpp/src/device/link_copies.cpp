@@ -85,9 +85,9 @@ CopyBatch::CopyBatch(const Context& context, std::span<const LinkCopy> copies)
   }
 }
 
-void CopyBatch::enqueue(CUstream stream) const {
+void CopyBatch::enqueue(CUstream stream, CUmemcpySrcAccessOrder order) const {
   CUmemcpyAttributes attributes{};
-  attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+  attributes.srcAccessOrder = order;
   std::size_t first_copy = 0;
   std::size_t failed = 0;
   context_.driver().check(function_(targets_.data(), sources_.data(), sizes_.data(), sizes_.size(),

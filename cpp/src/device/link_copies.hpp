@@ -27,7 +27,9 @@ public:
   CopyBatch(const Context& context, std::span<const LinkCopy> copies);
 
   /// stream   not the legacy default stream: the driver refuses it
-  void enqueue(CUstream stream) const;
+  /// order    when the driver may read the sources: ANY if no earlier work of the stream writes them
+  void enqueue(CUstream stream,
+               CUmemcpySrcAccessOrder order = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM) const;
 
 private:
   PFN_cuMemcpyBatchAsync_v12080 function_;

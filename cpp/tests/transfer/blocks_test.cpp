@@ -51,7 +51,7 @@ TEST_F(Blocks, ByIndicesOnTheDeviceArriveInTheOrderOfTheStream) {
   held.open();
   future.wait();
   EXPECT_EQ(on_device(device_, shape_.bytes()), expected(sent, Bytes(sent.size(), kGuard)));
-  EXPECT_EQ(transfers().explain_blocks(copy, options).num_copies, 20u);
+  EXPECT_EQ(transfers().prepare_blocks(copy, options).explain().num_copies, 20u);
 }
 
 TEST_F(Blocks, WithPageablePoolsArriveWhereverTheIndicesAre) {
@@ -66,14 +66,9 @@ TEST_F(Blocks, WithPageablePoolsArriveWhereverTheIndicesAre) {
     transfers().copy_blocks(copy).wait();
     EXPECT_EQ(on_device(device_, shape_.bytes()), expected(sent, Bytes(sent.size(), kGuard)));
   }
-  EXPECT_EQ(transfers()
-                .explain_blocks([&] {
-                  BlockCopy copy = up();
-                  copy.sources = pageable;
-                  return copy;
-                }())
-                .way,
-            "staged");
+  BlockCopy copy = up();
+  copy.sources = pageable;
+  EXPECT_EQ(transfers().prepare_blocks(copy).explain().way, "staged");
 }
 
 TEST_F(Blocks, MoveWithinAPoolIfNoneIsBothReadAndWritten) {
@@ -126,11 +121,11 @@ TEST_F(Blocks, LongRunsOfThemAreABatchOfFewCopies) {
     targets_[i] = static_cast<std::int64_t>(i);
     sources_[i] = static_cast<std::int64_t>(i + 5);
   }
-  EXPECT_EQ(transfers().explain_blocks(up(), by_way("")).way, "batch");
+  EXPECT_EQ(transfers().prepare_blocks(up(), by_way("")).explain().way, "batch");
   expect_up_and_down(by_way(""));
   BlockOptions urgent = by_way("");
   urgent.priority = BlockPriority::urgent;
-  EXPECT_NE(transfers().explain_blocks(up(), urgent).way, "batch");
+  EXPECT_NE(transfers().prepare_blocks(up(), urgent).explain().way, "batch");
   expect_up_and_down(urgent);
 }
 

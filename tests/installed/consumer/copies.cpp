@@ -79,7 +79,7 @@ void copy_blocks(isthmus::Transfers& transfers, void* device) {
   transfers.copy_blocks({{&there, 1}, {&here, 1}, 256, to, of, 2}).wait();
   const isthmus::BlockCopy down{{&back, 1}, {&there, 1}, 256, of, to, 2};
   const isthmus::PreparedCopy prepared = transfers.prepare_blocks(down);
-  require(prepared.explain().num_copies == 2 && transfers.explain_blocks(down).size_bytes == 512,
+  require(prepared.explain().num_copies == 2 && prepared.explain().size_bytes == 512,
           "a copy of blocks says what it is");
   prepared.run().wait();
   transfers.check_blocks();

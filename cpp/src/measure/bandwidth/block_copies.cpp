@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <numeric>
 #include <random>
 #include <utility>
@@ -12,6 +13,7 @@
 #include <isthmus/errors.hpp>
 
 #include "device/buffers.hpp"
+#include "device/link_copies.hpp"
 #include "device/stream.hpp"
 #include "transfer/movers/block_mover.hpp"
 
@@ -60,9 +62,16 @@ public:
     blocks.target_index_bytes = blocks.source_index_bytes = sizeof targets_[0];
     return blocks;
   }
-  std::vector<CUdeviceptr> target_addresses() const { return addresses(target(), targets_); }
-  std::vector<CUdeviceptr> source_addresses() const { return addresses(source(), sources_); }
-  std::size_t block_bytes() const noexcept { return block_bytes_; }
+  std::vector<LinkCopy> link_copies() const {
+    std::vector<LinkCopy> copies;
+    for (std::size_t i = 0; i < targets_.size(); ++i) {
+      const std::size_t host = static_cast<std::size_t>(up_ ? sources_[i] : targets_[i]);
+      const std::size_t there = static_cast<std::size_t>(up_ ? targets_[i] : sources_[i]);
+      copies.push_back({host_.data() + host * block_bytes_,
+                        device_.pointer() + there * block_bytes_, block_bytes_, up_});
+    }
+    return copies;
+  }
 
   void poison() {
     if (!up_) std::memset(host_.data(), kPoison, host_.size_bytes());
@@ -73,8 +82,7 @@ public:
   void verify() const {
     std::vector<std::byte> fetched(up_ ? host_.size_bytes() : 0);
     const std::byte* const arrived = up_ ? fetched.data() : host_.data();
-    if (up_)
-      context_.driver().call(symbol::memcpy_dtoh)(fetched.data(), target(), fetched.size());
+    if (up_) context_.driver().call(symbol::memcpy_dtoh)(fetched.data(), target(), fetched.size());
     std::vector<std::uint64_t> expected(block_bytes_ / sizeof(std::uint64_t));
     for (std::size_t i = 0; i < targets_.size(); ++i) {
       fill_block(expected.data(), static_cast<std::size_t>(sources_[i]));
@@ -102,13 +110,6 @@ private:
       fill_block(reinterpret_cast<std::uint64_t*>(host_.data() + block * block_bytes_), block);
     if (!up_) send(device_.pointer(), host_.data(), host_.size_bytes());
   }
-  std::vector<CUdeviceptr> addresses(CUdeviceptr base,
-                                     const std::vector<std::int32_t>& places) const {
-    std::vector<CUdeviceptr> found;
-    for (const std::int32_t place : places)
-      found.push_back(base + static_cast<std::size_t>(place) * block_bytes_);
-    return found;
-  }
 
   Context context_;
   bool up_;
@@ -125,18 +126,8 @@ using Enqueue = std::function<void(CUstream)>;
 
 Enqueue by_batch(const Context& context, const ScatteredBlocks& blocks,
                  CUmemcpySrcAccessOrder order) {
-  return [driver = context.driver(), targets = blocks.target_addresses(),
-          sources = blocks.source_addresses(),
-          sizes = std::vector<std::size_t>(blocks.target_addresses().size(), blocks.block_bytes()),
-          order](CUstream stream) mutable {
-    CUmemcpyAttributes attributes{};
-    attributes.srcAccessOrder = order;
-    std::size_t first_copy = 0;
-    std::size_t failed = 0;
-    driver.call(symbol::memcpy_batch_async)(targets.data(), sources.data(), sizes.data(),
-                                            sizes.size(), &attributes, &first_copy,
-                                            std::size_t{1}, &failed, stream);
-  };
+  return [batch = std::make_shared<CopyBatch>(context, blocks.link_copies()),
+          order](CUstream stream) { batch->enqueue(stream, order); };
 }
 
 Enqueue by_kernel(transfer::BlockMover& mover, const ScatteredBlocks& blocks,
@@ -168,9 +159,9 @@ Measurement measure_block_copies(const Context& context, bool has_kernels,
   const auto order = options.way == BlockCopiesWay::batch ? CU_MEMCPY_SRC_ACCESS_ORDER_ANY
                                                           : CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
   const Enqueue enqueue =
-      by_driver ? by_batch(context, blocks, order)
-                : by_kernel(mover, blocks, {options.num_multiprocessors, false, in_bulk},
-                            has_kernels);
+      by_driver
+          ? by_batch(context, blocks, order)
+          : by_kernel(mover, blocks, {options.num_multiprocessors, false, in_bulk}, has_kernels);
   const Stream stream(context);
   double asked_seconds = 0;
   const auto one = [&] {

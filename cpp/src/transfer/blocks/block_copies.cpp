@@ -87,12 +87,13 @@ void each_copy(const CheckedPools& pools, const BlockIndices& indices, Use use) 
   }
 }
 
-void fill_batch(PreparedWork& work, const CheckedPools& pools, const BlockIndices& indices) {
+std::vector<LinkCopy> link_copies(const CheckedPools& pools, const BlockIndices& indices) {
+  const bool up = pools.target.on_device();
+  std::vector<LinkCopy> copies;
   each_copy(pools, indices, [&](std::byte* target, std::byte* source, std::size_t size_bytes) {
-    work.batch.targets.push_back(address_of(target));
-    work.batch.sources.push_back(address_of(source));
-    work.batch.sizes.push_back(size_bytes);
+    copies.push_back({up ? source : target, address_of(up ? target : source), size_bytes, up});
   });
+  return copies;
 }
 
 void fill_staged(PreparedWork& work, const CheckedPools& pools, const BlockIndices& indices) {
@@ -259,6 +260,7 @@ std::string BlockCopies::obstacle(Way way, const PreparedWork& work, const Chose
     return {};
   }
   if (chosen.indices_on_device) return "a batch needs indices on the host";
+  if (!chosen.route.crosses || chosen.route.to_peer) return "a batch crosses the host's link";
   if (work.launch.urgent) return "a batch waits for copies that were asked for before";
   if (!driver_.has(symbol::memcpy_batch_async)) return "cuMemcpyBatchAsync needs CUDA 12.8";
   return {};
@@ -339,7 +341,8 @@ std::shared_ptr<PreparedWork> BlockCopies::prepare(const BlockCopy& copy,
     choose(*work, pools, options, chosen);
     if (work->way == Way::staged && !chosen.indices) read_indices(copy, pools, stream, chosen);
     if (work->way == Way::staged) fill_staged(*work, pools, *chosen.indices);
-    if (work->way == Way::batch) fill_batch(*work, pools, *chosen.indices);
+    if (work->way == Way::batch)
+      work->batch.emplace(work->device->context(), link_copies(pools, *chosen.indices));
   }
   const bool launches = work->way == Way::kernel || work->way == Way::bulk;
   if (launches) work->told.num_multiprocessors = work->launch.num_multiprocessors;

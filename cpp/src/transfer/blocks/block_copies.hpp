@@ -27,7 +27,6 @@ public:
   enum class Uses {
     many,
     once,  ///< one run; indices on the host lie in memory of the BlockMover's
-    none,  ///< explained
   };
   /// As Transfers::prepare_blocks().
   std::shared_ptr<PreparedWork> prepare(const BlockCopy& copy, const BlockOptions& options,

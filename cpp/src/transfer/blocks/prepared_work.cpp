@@ -88,8 +88,11 @@ void PreparedWork::enqueue(CUstream stream, bool captured) const try {
 
 void PreparedWork::enqueue_kept(CUstream stream, bool captured) const {
   const BlockMover& mover = device->block_mover();
-  // The driver takes no batches in the legacy default stream, and none in a capture.
-  if (way == Way::batch && !captured && !is_legacy(stream)) return enqueue_batch(stream);
+  // The driver takes no batches in the legacy default stream, and none in a capture. It may read the
+  // sources at any time if no work of the stream can write them.
+  if (way == Way::batch && !captured && !is_legacy(stream))
+    return batch->enqueue(stream, is_idle(driver_, stream) ? CU_MEMCPY_SRC_ACCESS_ORDER_ANY
+                                                           : CU_MEMCPY_SRC_ACCESS_ORDER_STREAM);
   BlockLaunch how = launch;
   how.in_bulk = way == Way::bulk;
   if (num_pieces != 0) {
@@ -97,18 +100,6 @@ void PreparedWork::enqueue_kept(CUstream stream, bool captured) const {
     return mover.move_pieces(pieces, num_pieces, how, stream);
   }
   for (const LayersLaunch& each : layers) mover.move(each.blocks, each.num_layers, how, stream);
-}
-
-void PreparedWork::enqueue_batch(CUstream stream) const {
-  CUmemcpyAttributes attributes{};
-  attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_ANY;
-  std::size_t first_copy = 0;
-  std::size_t failed = 0;
-  // The driver's parameters aren't const, although it only reads them.
-  driver_.call(symbol::memcpy_batch_async)(
-      const_cast<CUdeviceptr*>(batch.targets.data()),
-      const_cast<CUdeviceptr*>(batch.sources.data()), const_cast<std::size_t*>(batch.sizes.data()),
-      batch.sizes.size(), &attributes, &first_copy, std::size_t{1}, &failed, stream);
 }
 
 }  // namespace isthmus::transfer

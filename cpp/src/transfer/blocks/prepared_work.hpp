@@ -12,6 +12,7 @@
 #include <isthmus/transfer.hpp>
 
 #include "device/buffers.hpp"
+#include "device/link_copies.hpp"
 #include "transfer/blocks/block_pools.hpp"
 #include "transfer/blocks/block_ways.hpp"
 #include "transfer/many/many_copies.hpp"
@@ -24,13 +25,6 @@ namespace isthmus::transfer {
 struct LayersLaunch {
   KernelBlocks blocks;
   std::size_t num_layers = 0;
-};
-
-/// The arguments of cuMemcpyBatchAsync.
-struct BatchCopies {
-  std::vector<CUdeviceptr> targets;
-  std::vector<CUdeviceptr> sources;
-  std::vector<std::size_t> sizes;
 };
 
 /// What is made, in one of four ways. Immutable once it is made; may be run from any thread.
@@ -54,7 +48,7 @@ public:
   BlockLaunch launch;
   std::vector<LayersLaunch> layers;  ///< of the kernels; also beside a batch, for captures
   std::size_t num_pieces = 0;        ///< of pieces between addresses
-  BatchCopies batch;
+  std::optional<CopyBatch> batch;
   std::vector<ManyCopy> copies;                ///< of Way::staged
   std::vector<KnownBuffer> buffers;            ///< must still be the same
   std::optional<DeviceBuffer> kept;            ///< indices or pieces
@@ -70,7 +64,6 @@ private:
   std::shared_ptr<PendingCopy> run_staged(CUstream stream) const;
   void require_same_memory() const;
   void enqueue_kept(CUstream stream, bool captured) const;
-  void enqueue_batch(CUstream stream) const;
 
   const Driver& driver_;
   Devices& devices_;

@@ -114,10 +114,6 @@ PreparedCopy Transfers::prepare_blocks(const BlockCopy& copy, const BlockOptions
   return PreparedCopy(work);
 }
 
-BlockWay Transfers::explain_blocks(const BlockCopy& copy, const BlockOptions& options) {
-  return engine_->here().blocks().prepare(copy, options, transfer::BlockCopies::Uses::none)->told;
-}
-
 void Transfers::check_blocks() { engine_->here().blocks().check(); }
 
 CopyFuture Transfers::copy_pieces(const CopyPieces& pieces, std::uintptr_t stream) {

@@ -1,6 +1,6 @@
 """Copies of blocks by index, of pieces by addresses, and copies that are prepared once."""
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 from isthmus import _native
 from isthmus.errors import UsageError
@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 Priority = Literal["bulk", "urgent"]
 BULK: Priority = "bulk"
 BlockWay = _native.BlockWay
+
+
+class BlockOptions(TypedDict, total=False):
+    """How blocks are copied: see `isthmus.copy_blocks`."""
+
+    block_bytes: int | None
+    stream: "StreamLike | None"
+    sms: int | None
+    priority: Priority
 
 
 class PreparedCopy:
@@ -73,78 +82,46 @@ class BlockCalls:
     def _find_compiler(self) -> None:
         raise NotImplementedError
 
-    def _blocks(  # noqa: PLR0913, PLR0917 - what all three have in common
-        self,
-        target: "Pools",
-        source: "Pools",
-        target_index: "Index",
-        source_index: "Index",
-        block_bytes: object,
-        stream: "StreamLike | None",
-        sms: object,
-        priority: Priority,
+    def _read(
+        self, pools: "tuple[Pools, Pools]", indices: "tuple[Index, Index]", options: BlockOptions
     ) -> tuple[Any, ...]:
         self._find_compiler()
-        if sms is not None and (not isinstance(sms, int) or sms < 1):
-            raise UsageError(f"sms must be a number of multiprocessors, or None, not {sms!r}")
-        if block_bytes is not None and (not isinstance(block_bytes, int) or block_bytes < 1):
-            raise UsageError(f"block_bytes must be a number of bytes, or None, not {block_bytes!r}")
-        indices = _index(target_index), _index(source_index)
-        return target, source, *indices, block_bytes, stream, sms or 0, priority
+        for name in ("sms", "block_bytes"):
+            value: object = options.get(name)
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise UsageError(f"{name} must be a number of 1 at least, or None, not {value!r}")
+        return (
+            *pools,
+            *map(_index, indices),
+            options.get("block_bytes"),
+            options.get("stream"),
+            options.get("sms") or 0,
+            options.get("priority", BULK),
+        )
 
-    def copy_blocks(  # noqa: PLR0913 - as the function of the package
+    def copy_blocks(
         self,
         target: "Pools",
         source: "Pools",
         target_index: "Index",
         source_index: "Index",
-        *,
-        block_bytes: int | None = None,
-        stream: "StreamLike | None" = None,
-        sms: int | None = None,
-        priority: Priority = BULK,
+        **options: Unpack[BlockOptions],
     ) -> CopyFuture:
         """Begin to copy blocks by index, as `isthmus.copy_blocks` does."""
-        given = self._blocks(
-            target, source, target_index, source_index, block_bytes, stream, sms, priority
-        )
+        given = self._read((target, source), (target_index, source_index), options)
         return CopyFuture(self._native.copy_blocks(*given))
 
-    def plan_blocks(  # noqa: PLR0913 - as the function of the package
+    def plan_blocks(
         self,
         target: "Pools",
         source: "Pools",
         target_index: "Index",
         source_index: "Index",
-        *,
-        block_bytes: int | None = None,
-        stream: "StreamLike | None" = None,
-        sms: int | None = None,
-        priority: Priority = BULK,
+        **options: Unpack[BlockOptions],
     ) -> PreparedCopy:
         """Prepare a copy of blocks, as `isthmus.plan_blocks` does."""
-        given = self._blocks(
-            target, source, target_index, source_index, block_bytes, stream, sms, priority
-        )
+        given = self._read((target, source), (target_index, source_index), options)
         return PreparedCopy(self._native.plan_blocks(*given))
-
-    def explain_blocks(  # noqa: PLR0913 - as the function of the package
-        self,
-        target: "Pools",
-        source: "Pools",
-        target_index: "Index",
-        source_index: "Index",
-        *,
-        block_bytes: int | None = None,
-        stream: "StreamLike | None" = None,
-        sms: int | None = None,
-        priority: Priority = BULK,
-    ) -> BlockWay:
-        """Say how blocks would be copied, as `isthmus.explain_blocks` does."""
-        given = self._blocks(
-            target, source, target_index, source_index, block_bytes, stream, sms, priority
-        )
-        return self._native.explain_blocks(*given)
 
     def check_blocks(self) -> None:
         """Raise the error of a wrong index on a GPU, as `isthmus.check_blocks` does."""

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from isthmus.move.transfer.blocks import BULK, BlockWay, PreparedCopy, Priority
+from isthmus.move.transfer.blocks import BULK, PreparedCopy, Priority
 from isthmus.move.transfer.copying import default_transfers
 from isthmus.move.transfer.future import CopyFuture
 
@@ -104,49 +104,6 @@ def plan_blocks(  # noqa: PLR0913 - as copy_blocks
         Unavailable: As for `isthmus.copy`.
     """
     return default_transfers().plan_blocks(
-        target,
-        source,
-        target_index,
-        source_index,
-        block_bytes=block_bytes,
-        stream=stream,
-        sms=sms,
-        priority=priority,
-    )
-
-
-def explain_blocks(  # noqa: PLR0913 - as copy_blocks
-    target: "Pools",
-    source: "Pools",
-    target_index: "Index",
-    source_index: "Index",
-    *,
-    block_bytes: int | None = None,
-    stream: "StreamLike | None" = None,
-    sms: int | None = None,
-    priority: Priority = BULK,
-) -> BlockWay:
-    """
-    Say which way `isthmus.copy_blocks` would take, and why. Copies nothing.
-
-    Args:
-        target: As for `isthmus.copy_blocks`.
-        source: The same.
-        target_index: The same.
-        source_index: The same.
-        block_bytes: The same.
-        stream: The same.
-        sms: The same.
-        priority: The same.
-
-    Returns:
-        The way: `print` it.
-
-    Raises:
-        UsageError: As for `isthmus.copy_blocks`.
-        Unavailable: As for `isthmus.copy`.
-    """
-    return default_transfers().explain_blocks(
         target,
         source,
         target_index,
