@@ -123,7 +123,8 @@ nb::object plan_blocks(ArrayTransfers& transfers, nb::handle target, nb::handle 
                        nb::handle stream, int sms, nb::handle priority, const std::string& way) {
   ReadBlocks read(transfers.reader,
                   {target, source, target_index, source_index, block_bytes, stream}, Hold::copy);
-  const BlockOptions options = options_of(read.stream, sms, priority, way);
+  BlockOptions options = options_of(read.stream, sms, priority, way);
+  options.checks_memory = read.targets.has_addresses() || read.sources.has_addresses();
   isthmus::PreparedCopy copy;
   {
     const GilReleased released;

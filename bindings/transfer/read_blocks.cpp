@@ -96,6 +96,7 @@ void BlockLayers::find(bool as_bytes, std::size_t& block_bytes, Item& item) {
 void BlockLayers::add_layer(ReadArrays& arrays, nb::handle object, Role role,
                             const std::string& name) {
   if (is_address(object)) {
+    has_addresses_ = true;
     const auto number = [&](const char* member) {
       return nb::cast<std::size_t>(object.attr(member));
     };

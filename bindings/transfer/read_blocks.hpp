@@ -61,6 +61,8 @@ public:
   const std::vector<isthmus::BlockPool>& pools() const noexcept { return pools_; }
   /// The arrays that are PyTorch's and written.
   const nanobind::list& tensors() const noexcept { return tensors_; }
+  /// True if a pool is isthmus.Blocks, whose memory nobody here keeps.
+  bool has_addresses() const noexcept { return has_addresses_; }
 
 private:
   struct Layer {
@@ -78,6 +80,7 @@ private:
   std::vector<Layer> layers_;
   std::vector<isthmus::BlockPool> pools_;
   nanobind::list tensors_;
+  bool has_addresses_ = false;
 };
 
 /// The numbers that an array may have.

@@ -295,7 +295,8 @@ public:
   ///
   /// pieces      may be changed on return. No target overlaps another piece: that isn't checked.
   CopyFuture copy_pieces(const CopyPieces& pieces, std::uintptr_t stream = 0);
-  /// Prepares copy_many() for many runs, without the copies' own streams.
+  /// Prepares copy_many() for many runs, without the copies' own streams. Runs don't check again that
+  /// the memory still exists.
   PreparedCopy prepare_many(std::span<const ManyCopy> copies);
 
   /// Copies an array's items between two layouts, complete on return, after the work in the stream.

@@ -322,7 +322,7 @@ std::shared_ptr<PreparedWork> BlockCopies::prepare(const BlockCopy& copy,
   const std::size_t num_blocks = copy.num_blocks * pools.target.pools.size();
   work->told.num_copies = num_blocks;
   work->told.size_bytes = num_blocks * pools.block_bytes;
-  work->buffers = uses == Uses::many ? pools.buffers : std::vector<KnownBuffer>{};
+  if (uses == Uses::many && options.checks_memory) work->buffers = pools.buffers;
   if (num_blocks == 0) {
     work->way = Way::staged;
     work->told.reason = "there are no blocks";

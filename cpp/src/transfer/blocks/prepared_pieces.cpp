@@ -39,7 +39,6 @@ public:
   }
   /// -1: no end is on a device.
   int device() const noexcept { return device_; }
-  const std::vector<KnownBuffer>& buffers() const noexcept { return buffers_; }
 
 private:
   bool include(End end, std::uint64_t address, std::uint64_t size_bytes) {
@@ -61,7 +60,6 @@ private:
     if (range.kind == MemoryKind::device && device_ < 0) device_ = range.device;
     if (range.kind == MemoryKind::device && range.device != device_) return false;
     kinds_.at(static_cast<std::size_t>(end)).insert(range.kind);
-    buffers_.push_back({address, range.buffer_id});
     last_[static_cast<std::size_t>(end)] = range;
     return true;
   }
@@ -70,7 +68,6 @@ private:
   KnownRanges known_;
   std::array<MemoryRange, 2> last_;
   std::array<std::set<MemoryKind>, 2> kinds_;  ///< of each end
-  std::vector<KnownBuffer> buffers_;
   int device_ = -1;
   bool has_context_;
 };
@@ -220,7 +217,6 @@ bool BlockCopies::take_pieces(PreparedWork& work, const CopyPieces& pieces, Uses
     fill_once(work, paths, pieces);
     return true;
   }
-  work.buffers = ends.buffers();
   std::vector<KernelPiece> all(work.num_pieces);
   cut(pieces, all.data());
   keep_on_device(work, std::as_bytes(std::span(all)));

@@ -83,7 +83,7 @@ def plan_blocks(  # noqa: PLR0913 - as copy_blocks
     Prepare `isthmus.copy_blocks`, to be called many times: each call is little more than a launch.
 
     Indices on the host are read now, and kept in the GPU's memory, so that a graph can capture the
-    call; those on a GPU are read at each call. Complete on return.
+    call; those on a GPU are read at each call, unless a pool is pageable. Complete on return.
 
     Args:
         target: As for `isthmus.copy_blocks`. It is kept as long as the prepared copy.

@@ -247,3 +247,15 @@ def test_tensors_that_blocks_were_written_to_are_known_to_autograd() -> None:
     with pytest.raises(isthmus.UsageError):
         isthmus.copy_blocks(target, source, torch.tensor([9]), torch.tensor([1]))
     assert target._version == 1
+
+
+def test_a_pool_by_its_address_that_was_freed_is_refused_by_its_plan() -> None:
+    target, source = isthmus.device_empty(1 << 24, np.uint8), pinned(np.ones(4096, "u1"))
+    plan = isthmus.plan_blocks(
+        isthmus.Blocks(target.pointer, 4, 64), source, [1], [0], block_bytes=64
+    )
+    plan().result()
+    del target
+    gc.collect()
+    with pytest.raises(isthmus.UsageError, match="was freed since"):
+        plan()
