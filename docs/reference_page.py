@@ -16,6 +16,10 @@ TOPICS = {
         *("copy", "copy_async", "explain", "stats", "trim"),
         *("CopyFuture", "CopyPlan", "CopyStats", "Transfers"),
     ],
+    "Blocks": [
+        *("copy_blocks", "plan_blocks", "check_blocks", "copy_many", "plan_many"),
+        *("Blocks", "BlockWay", "PreparedCopy"),
+    ],
     "Memory": [
         *("device_empty", "DeviceArray", "emulated", "pinned"),
         *("DevicePointer", "HostPointer"),
@@ -27,9 +31,13 @@ TOPICS = {
     "Types for annotations": ["ArrayLike", "DeviceArrayLike", "StreamLike"],
 }
 # Where the docstring is, if not where the package imports it from.
-ELSEWHERE = {"Window": "isthmus._native.Window", "errors": "isthmus.errors"}
+ELSEWHERE = {
+    "BlockWay": "isthmus._native.BlockWay",
+    "Window": "isthmus._native.Window",
+    "errors": "isthmus.errors",
+}
 # What has members in a class that the package doesn't offer.
-DERIVED = {"PagedArray"}
+DERIVED = {"PagedArray", "Transfers"}
 
 
 def public_names() -> list[str]:

@@ -36,7 +36,6 @@ extern "C" __global__ void __launch_bounds__(1024)
   isthmus_move_blocks<uint8_t>(blocks);
 }
 
-
 #if !defined(ISTHMUS_HOST_KERNELS) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 
 /// Slots of shared memory, and how many of them are being filled; the others are being stored.

@@ -58,9 +58,7 @@ public:
   /// device must be current.
   std::string kernel_obstacle(DevicePaths& paths) { return obstacle_of(paths, paths.mover()); }
   /// The same for the kernels of DevicePaths::block_mover().
-  std::string block_obstacle(DevicePaths& paths) {
-    return obstacle_of(paths, paths.block_mover());
-  }
+  std::string block_obstacle(DevicePaths& paths) { return obstacle_of(paths, paths.block_mover()); }
   /// Lets two devices reach each other's memory, once and for the life of their contexts, so that the
   /// driver copies directly between them. Where that isn't possible it copies through the host's
   /// memory.
