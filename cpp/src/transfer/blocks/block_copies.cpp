@@ -293,7 +293,9 @@ void BlockCopies::choose(PreparedWork& work, const CheckedPools& pools, const Bl
   std::array<double, kByQuiet.size()> costs{};
   for (std::size_t i = 0; i < kByQuiet.size(); ++i) {
     const Way way = kByQuiet.at(i);
+    // Bulk copies haven't run on a GPU yet: only who names them gets them.
     const bool possible = obstacle(way, work, chosen).empty() &&
+                          (way != Way::bulk || named == way) &&
                           (way != Way::batch || volume.num_runs != 0 || named == way);
     if (!possible) continue;
     costs.at(i) =
