@@ -119,7 +119,7 @@ DriverFunctions functions_of(void* library, Dlsym find) {
 /// Another thread may have held the lock when the process was forked.
 void in_child() {
   binding = PTHREAD_MUTEX_INITIALIZER;
-  if (is_bound) begin_counting_in_child();
+  if (is_bound) leave_parents_counters();
 }
 
 __attribute__((constructor)) void at_start() {  // while there is one thread
@@ -175,8 +175,9 @@ Entry* entry_named(const char* name) {
 Dlsym real_dlsym() {
   Dlsym found = __atomic_load_n(&isthmus_real_dlsym, __ATOMIC_ACQUIRE);
   if (found != nullptr) return found;
-  found = reinterpret_cast<Dlsym>(dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34"));
-  if (found == nullptr) found = reinterpret_cast<Dlsym>(dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5"));
+  // Every libc has this version. One that isn't found would allocate, and malloc may be a library's
+  // that calls dlsym.
+  found = reinterpret_cast<Dlsym>(dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5"));
   if (found == nullptr) abort();  // no libc that this library could have been linked with
   for (Entry& entry : entries) {
     unsigned slot = hash_of(entry.name) % kTableSize;
@@ -237,6 +238,11 @@ bool bind_driver() {
   return true;
 }
 
+void begin_counting_late() {
+  const Locked locked;
+  begin_counting_in_child();
+}
+
 void* substitute(void* address) {
   if (address == nullptr || !bind_driver()) return address;
   for (unsigned slot = hash_of(address) % kTableSize; by_address[slot].real != nullptr;
@@ -271,12 +277,12 @@ extern "C" __attribute__((visibility("hidden"), used)) Found isthmus_dlsym(void*
     return is_between ? Found{entry->given, 1} : Found{nullptr, 0};
   }
   if (entry == nullptr) {
-    note_unwatched(name, 0);
+    if (find(handle, name) != nullptr) note_unwatched(name, 0);
     return {nullptr, 0};
   }
   if (is_ignored(caller)) return {nullptr, 0};
-  void* found = handle == RTLD_DEFAULT ? find(RTLD_NEXT, name) : find(handle, name);
-  // A handle of the program itself finds us, who were not there.
+  void* found = find(handle, name);
+  // RTLD_DEFAULT, and a handle of the program itself, find us, who were not there.
   if (found == entry->exported) found = find(RTLD_NEXT, name);
   void* const given = substitute(found);
   if (given != found) {

@@ -34,6 +34,9 @@ Dlsym real_dlsym();
 /// asks the dynamic linker comes before any lock: another thread may hold the linker's own.
 bool bind_driver();
 
+/// In a forked child that has counted nothing yet: begins.
+void begin_counting_late();
+
 /// The wrapper in the place of an address that the driver gave out; any other address unchanged.
 void* substitute(void* address);
 

@@ -93,7 +93,7 @@ Nesting::~Nesting() { --depth; }
 
 Begun begin_call(const Entry& entry, What& what) {
   Begun begun;
-  if (header == nullptr) return begun;
+  if (this_thread() == nullptr) return begun;
   begun.begin_ns = now_ns();
   if (entry.entry_class == kCopy) begin_copy(entry, what, begun);
   if (entry.entry_class == kPin) begun.is_replaced = pin(what);

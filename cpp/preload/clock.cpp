@@ -50,12 +50,23 @@ bool is_the_kernels() {
   return length == 4 && memcmp(name, "tsc\n", sizeof name) == 0;
 }
 
+/// Both clocks at one moment. False: this thread was interrupted between them, and they differ.
+bool read_both(u64& ticks, u64& ns) {
+  constexpr u64 most_ticks = 20000;  // the slowest clocks of a kernel take less
+  const u64 before = __rdtsc();
+  ns = kernel_ns();
+  ticks = __rdtsc();
+  return ticks - before < most_ticks;
+}
+
 /// Calibrates without a wait: with the first call that comes late enough.
 [[gnu::noinline]] u64 uncalibrated_ns() {
-  const u64 now = kernel_ns();
-  if (counter.ns != 0 && now - counter.ns >= kCalibrationNs) {
-    const u64 ticks = __rdtsc() - counter.ticks;
-    const Wide rate = ticks == 0 ? 0 : (Wide{now - counter.ns} << kFraction) / ticks;
+  u64 ticks = 0;
+  u64 now = 0;
+  const bool is_exact = read_both(ticks, now);
+  if (is_exact && counter.ns != 0 && now - counter.ns >= kCalibrationNs &&
+      ticks > counter.ticks) {
+    const Wide rate = (Wide{now - counter.ns} << kFraction) / (ticks - counter.ticks);
     __atomic_store_n(&counter.ns_per_tick, static_cast<u64>(rate), __ATOMIC_RELEASE);
   }
   return now;
@@ -65,8 +76,9 @@ bool is_the_kernels() {
 
 void begin_clock() {
   if (!is_invariant() && !is_the_kernels()) return;
-  counter.ticks = __rdtsc();
-  counter.ns = kernel_ns();
+  Counter begin{};
+  for (int tries = 0; counter.ns == 0 && tries < 8; ++tries)
+    if (read_both(begin.ticks, begin.ns)) counter = begin;
 }
 
 u64 now_ns() {

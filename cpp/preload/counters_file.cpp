@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/binding.hpp"
 #include "preload/counting.hpp"
 #include "preload/replacing.hpp"
 #include "preload/settings.hpp"
@@ -34,6 +35,14 @@ u64 wall_ns() {
 
 Thread* threads = nullptr;  ///< one for each row of the table
 
+/// In a forked child that has made no call yet: where its parent's counters lay, and what they said.
+struct Parents {
+  void* address;
+  u32 emulated;
+  u32 exec_mode;
+};
+Parents parents{};
+
 size_t file_bytes() { return kLayout.events + settings.events * sizeof(Event); }
 
 /// A file beyond the process's limit would be a SIGXFSZ.
@@ -47,7 +56,7 @@ bool may_be_written() {
 /// SIGBUS at some later call.
 int new_file(u64 begin_ns) {
   if (!may_be_written()) return -1;
-  char path[600];
+  char path[sizeof settings.folder + 64];
   copy_text(path, settings.folder);
   append_text(path, "/");
   append_number(path, static_cast<unsigned long>(getpid()));
@@ -147,22 +156,31 @@ void begin_counting() {
   fill_header(begin_ns);
 }
 
-void begin_counting_in_child() {
-  const u64 begin_ns = now_ns();
-  Header* const parents = header;
-  const u32 emulated = parents == nullptr ? 0 : parents->emulated;
+void leave_parents_counters() {
+  if (header != nullptr) parents = {header, header->emulated, header->exec_mode};
+  if (parents.address == nullptr) return;
+  // A call that was interrupted by the handler of a signal that forked still counts there.
+  mmap(parents.address, file_bytes(), PROT_READ | PROT_WRITE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   header = nullptr, own_thread = nullptr;
-  if (map_file(begin_ns, parents)) {
+  settings.exec = Exec::off, settings.pins = false;
+}
+
+void begin_counting_in_child() {
+  if (parents.address == nullptr) return;
+  const u64 begin_ns = now_ns();
+  if (map_file(begin_ns, parents.address)) {
     fill_header(begin_ns);
-    header->emulated = emulated;
+    header->emulated = parents.emulated, header->exec_mode = parents.exec_mode;
+    if (header->exec_mode != 0) note_engine("a forked child: its copies are the driver's", false);
   }
-  stop_replacing("a forked child: its copies are the driver's");
-  settings.pins = false;
+  parents.address = nullptr;
 }
 
 Thread* this_thread() {
   if (own_thread != nullptr) [[likely]]
     return own_thread;
+  if (header == nullptr && parents.address != nullptr) begin_counting_late();
   if (header == nullptr) return nullptr;
   constexpr u32 shared = Layout::threads_capacity - 1;
   if (__atomic_load_n(&header->threads_used, __ATOMIC_RELAXED) <= shared) {

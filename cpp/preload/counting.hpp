@@ -30,7 +30,10 @@ inline u64 ns_since(u64 begin_ns) {
 
 /// Opens this process's file; without a folder, or without space for it, counts in memory.
 void begin_counting();
-/// The same in a forked child: the parent's counters must not be written, and its engine not be used.
+/// In a forked child: the parent's counters must not be written, and its engine not be used.
+void leave_parents_counters();
+/// The child's own counters, from its first call on: most children make none, and need no file. By one
+/// thread at a time.
 void begin_counting_in_child();
 
 /// Null before begin_counting().

@@ -85,7 +85,13 @@ def test_a_forked_child_says_why_nothing_is_replaced_and_its_parent_does_not(pla
 def test_a_fork_among_threads_that_copy_holds_nobody_up(place: Place) -> None:
     watched = place.watched([place.compile("lives.c"), "forked_among_threads"])
     assert watched.outcome.out == "done\n"
-    assert copies(watched)[0] == 8001
+    assert copies(watched) == [8001]
+
+
+def test_the_time_is_right_though_a_process_is_interrupted_while_it_asks(place: Place) -> None:
+    watched = place.watched([place.compile("clock.c", "-rdynamic")])
+    header = watched.only.header
+    assert header["end_ns"] - header["begin_ns"] > 0.99 * int(watched.outcome.out)
 
 
 def test_more_threads_than_rows_are_counted_together(place: Place) -> None:
@@ -153,6 +159,25 @@ def test_what_a_program_asks_the_driver_for_passes_another_library_by(place: Pla
         both = place.watched([program, way], {"LD_PRELOAD": f"{libraries() / WATCH}:{hook}"})
         assert both.outcome == alone.outcome
         assert both.only.copies()[UP] == calls
+
+
+def test_who_asks_for_the_first_of_a_name_gets_another_librarys(place: Place) -> None:
+    program = place.compile("ways.c")
+    hook = place.compile("hook.c", "-shared", "-fPIC", name="libhook.so", is_linked=False)
+    alone = place.watched([program, "by_default_handle"], {"LD_PRELOAD": str(hook)})
+    assert alone.outcome.out.endswith("hook: 19 calls\n")
+    for preload in (f"{hook}:{libraries() / WATCH}", f"{libraries() / WATCH}:{hook}"):
+        both = place.watched([program, "by_default_handle"], {"LD_PRELOAD": preload})
+        assert both.outcome == alone.outcome
+        assert both.only.copies() == {UP: 19}
+
+
+def test_counters_lie_in_a_folder_of_any_length(place: Place, tmp_path: Path) -> None:
+    folder = tmp_path.joinpath(*["long" * 50] * 8)
+    folder.mkdir(parents=True)
+    program = place.compile("lives.c")
+    place.watched([program, "plain"], {"ISTHMUS_WATCH_FOLDER": str(folder)})
+    assert len(list(folder.iterdir())) == 1
 
 
 def test_a_second_driver_is_named(place: Place, tmp_path: Path) -> None:

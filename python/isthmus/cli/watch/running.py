@@ -5,7 +5,10 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
-_FORWARDED = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+_FORWARDED = {
+    *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT),
+    *(signal.SIGUSR1, signal.SIGUSR2),  # a batch system's warnings
+}
 # Python ignores these, and a program that it starts would, too.
 _OF_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 # siginfo's code of a signal that the kernel sends: a terminal's, which the program has got itself
