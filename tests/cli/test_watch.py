@@ -243,7 +243,7 @@ def test_a_damaged_file_costs_no_exit_code_of_a_program(
     assert "Copies took 80.0 ms" in done.err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1])
 def test_a_signal_for_the_launcher_reaches_the_program_once(
     command: list[str], counting: Callable[[CounterFile], str], number: signal.Signals
 ) -> None:

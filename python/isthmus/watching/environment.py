@@ -48,6 +48,8 @@ def watched_environment(
     """Add to an environment what a watched program needs; what was preloaded stays so."""
     ours = str(library(WATCH_LIBRARY))
     added = {FOLDER: str(folder)}
+    # AddressSanitizer refuses to start behind another library; this one has none of its functions.
+    added["ASAN_OPTIONS"] = f"{base.get('ASAN_OPTIONS', '')}:verify_asan_link_order=0".lstrip(":")
     for name in ("LD_PRELOAD", *(["LD_AUDIT"] if audit_library else [])):
         others = [one for one in base.get(name, "").replace(" ", ":").split(":") if one]
         added[name] = ":".join([ours, *(one for one in others if one != ours)])
@@ -67,12 +69,12 @@ def exec_environment(base: Mapping[str, str], mode: str, **wanted: str) -> dict[
 
 def own_counters() -> "Process | None":
     """Read what this process has counted; None if it has made no call of the driver."""
-    from isthmus.watching.counters import counter_files, read_counters
+    from isthmus.watching.counters import SUFFIX, read_counters
 
-    folder = Path(os.environ[FOLDER])
-    own = [path for path in counter_files(folder) if path.name.startswith(f"{os.getpid()}-")]
-    # An earlier process may have had the same number.
-    return max(map(read_counters, own), key=lambda one: one.begin_ns, default=None)
+    # Another node's process may have the same number, and an earlier one may have had it.
+    mapped = Path("/proc/self/maps").read_text("utf-8", "surrogateescape").splitlines()
+    own = next((line.rpartition("/")[2] for line in mapped if line.endswith(SUFFIX)), None)
+    return read_counters(Path(os.environ[FOLDER]) / own) if own else None
 
 
 def is_preloaded() -> bool:

@@ -27,6 +27,15 @@ def test_what_was_preloaded_stays_behind_the_library(ours: str) -> None:
 
 
 @needs_a_compiler
+def test_address_sanitizer_accepts_the_library_before_it(ours: str) -> None:
+    assert ours
+    found = watched_environment({"ASAN_OPTIONS": "detect_leaks=0"}, Path("/f"))
+    assert found["ASAN_OPTIONS"] == "detect_leaks=0:verify_asan_link_order=0"
+    found = watched_environment({}, Path("/f"))
+    assert found["ASAN_OPTIONS"] == "verify_asan_link_order=0"
+
+
+@needs_a_compiler
 def test_exec_tells_the_library_what_to_replace_unless_the_user_said_off(ours: str) -> None:
     found = exec_environment({}, "audit", up="7", only="a.py:1", pin="")
     assert found.pop("ISTHMUS_EXEC_LIBRARY").endswith("libisthmus_exec.so")

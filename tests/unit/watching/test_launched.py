@@ -1,5 +1,6 @@
 """ISTHMUS_WATCH in the environment, and `isthmus.watch()` in a program."""
 
+import mmap
 import os
 import sys
 from importlib.metadata import files
@@ -19,10 +20,13 @@ pytestmark = [pytest.mark.native, needs_a_compiler]
 PTH = Path(__file__).parents[3] / "python" / "isthmus_watch.pth"
 # What a rank runs: it leaves counters as the library would, under its own number.
 RANK = """
-import os, shutil, sys
+import mmap, os, shutil, sys
 print(sys.argv, os.environ["LD_PRELOAD"])
 folder = os.environ["ISTHMUS_WATCH_FOLDER"]
-shutil.copy(sys.argv[1], f"{folder}/{os.getpid()}-1.counters")
+own = shutil.copy(sys.argv[1], f"{folder}/{os.getpid()}-1.counters")
+# Of another node.
+shutil.copy(sys.argv[1], f"{folder}/{os.getpid()}-2.counters")
+kept = mmap.mmap(os.open(own, os.O_RDWR), 0)
 sys.exit(6)
 """
 
@@ -74,7 +78,7 @@ def test_a_python_with_the_variable_starts_again_under_watch(
     assert done.err.count("\n") == 1
     assert done.err.startswith("isthmus watch: rank 3, pid 100: Copies took 80.0 ms")
     assert done.err.endswith(f"(isthmus watch --read {tmp_path / folder})\n")
-    assert len(list((tmp_path / folder).iterdir())) == 1
+    assert len(list((tmp_path / folder).iterdir())) == 2
 
 
 def test_a_python_without_calls_of_cuda_says_nothing(libraries: Path, tmp_path: Path) -> None:
@@ -89,6 +93,25 @@ def test_a_python_starts_as_ever_where_nothing_can_or_shall_be_watched(
     code = "import os; print('LD_PRELOAD' in os.environ)"
     done = started(libraries, "-c", code, watch=watch, cwd=tmp_path)
     assert (done.code, done.out, done.err) == (0, "False\n", "")
+
+
+@pytest.mark.parametrize("how", ["exec(open(pth).read())", "interpreters.run_string(one, read)"])
+def test_a_program_that_runs_already_does_not_begin_anew(
+    libraries: Path, tmp_path: Path, how: str
+) -> None:
+    """It may read .pth files itself, and each of its subinterpreters does."""
+    script = tmp_path / "program.py"
+    script.write_text(
+        "import os, sys\n"
+        "try: import _interpreters as interpreters\n"
+        "except ImportError: import _xxsubinterpreters as interpreters\n"
+        f"pth, read = {str(PTH)!r}, 'import os'\n"
+        "print('once', 'LD_PRELOAD' in os.environ, flush=True)\n"
+        "os.environ['ISTHMUS_WATCH'] = '1'\n"
+        f"one = interpreters.create(); {how}; print('end')\n"
+    )
+    done = started(libraries, str(script), watch="", cwd=tmp_path)
+    assert (done.code, done.out, done.err) == (0, "once False\nend\n", "")
 
 
 def test_a_broken_installation_breaks_no_python(tmp_path: Path) -> None:
@@ -132,7 +155,9 @@ def test_a_block_counts_what_is_copied_in_it(
     name = f"{os.getpid()}-1000000000.counters"
     with isthmus.watch() as block:
         assert block.seconds == 0
-        slow().write(tmp_path, name)
+        own = slow().write(tmp_path, name)
+        with own.open("r+b") as file:
+            _mapped = mmap.mmap(file.fileno(), 0)
         with isthmus.watch() as inner:
             assert block.seconds == pytest.approx(0.08)
             upload(slow(), MIB, 5 * MS, site="b.py:1 f").write(tmp_path, name)

@@ -7,6 +7,7 @@ itself again with the library preloaded; its children inherit that.
 
 import atexit
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -21,7 +22,7 @@ def start() -> None:
     from isthmus.watching.executable import why_not_watched
 
     wanted = os.environ[VARIABLE]
-    if wanted in {"", "0"}:
+    if wanted in {"", "0"} or not _is_starting():
         return
     if is_preloaded():
         atexit.unregister(_say_verdict)  # of two installations, one speaks
@@ -34,6 +35,23 @@ def start() -> None:
     environment = watched_environment(os.environ, _made(folder))
     # The name of the first argument leads it to its virtual environment.
     os.execve(itself, sys.orig_argv, environment)  # noqa: S606 - this very program
+
+
+def _is_starting() -> bool:
+    """
+    Whether Python itself reads its .pth files: a program that does, or that makes a subinterpreter,
+    must not begin anew.
+    """
+    frame = sys._getframe()  # noqa: SLF001 - nothing else says who has called
+    while frame.f_back is not None:
+        frame = frame.f_back
+    if frame.f_globals.get("__name__") not in {"_frozen_importlib", "importlib._bootstrap"}:
+        return False
+    try:
+        signal.set_wakeup_fd(-1)  # as it is at the start; refused in subinterpreters
+    except ValueError:
+        return False
+    return True
 
 
 def _default_folder() -> str:
