@@ -160,6 +160,8 @@ class Watched:
 
     outcome: Outcome
     processes: Sequence[Counters]
+    without_room: int = 0
+    """Processes that counted in memory alone."""
 
     @property
     def only(self) -> Counters:
@@ -281,7 +283,8 @@ class Place:
             max_seconds=max_seconds,
         )
         files = sorted(counters.glob("*.counters"), key=lambda path: path.stem.split("-")[1])
-        return Watched(outcome, [read_counters(path) for path in files])
+        whole = [path for path in files if path.stat().st_size]
+        return Watched(outcome, [read_counters(path) for path in whole], len(files) - len(whole))
 
     def like_the_driver(self, *command: object, **settings: str) -> Watched:
         """Run a program with exec, which must say and end with what it does by the driver alone."""

@@ -239,8 +239,12 @@ bool bind_driver() {
 }
 
 void begin_counting_late() {
-  const Locked locked;
-  begin_counting_in_child();
+  const int error = errno;
+  {
+    const Locked locked;
+    begin_counting_in_child();
+  }
+  errno = error;
 }
 
 void* substitute(void* address) {

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -48,26 +49,40 @@ size_t file_bytes() { return kLayout.events + settings.events * sizeof(Event); }
 /// A file beyond the process's limit would be a SIGXFSZ.
 bool may_be_written() {
   rlimit most{};
-  return settings.folder[0] != '\0' && getrlimit(RLIMIT_FSIZE, &most) == 0 &&
-         most.rlim_cur >= file_bytes();
+  return getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur >= file_bytes();
+}
+
+using Path = char[sizeof settings.folder + 64];
+/// Of this process's file; not on the stack, as threads may have a small one.
+Path path;
+Path path_when_whole;
+
+void name_file(Path& name, u64 begin_ns, const char* suffix) {
+  copy_text(name, settings.folder);
+  append_text(name, "/");
+  append_number(name, static_cast<unsigned long>(getpid()));
+  append_text(name, "-");
+  append_number(name, begin_ns);
+  append_text(name, suffix);
+}
+
+/// An empty file says that this process had no room for its counters.
+void give_up(int file) {
+  if (ftruncate(file, 0) != 0 || rename(path, path_when_whole) != 0) unlink(path);
+  close(file);
 }
 
 /// A descriptor of a new file with room for all, or -1. Space is reserved: a full disk would be a
-/// SIGBUS at some later call.
+/// SIGBUS at some later call. Readers don't find it until its header is whole.
 int new_file(u64 begin_ns) {
-  if (!may_be_written()) return -1;
-  char path[sizeof settings.folder + 64];
-  copy_text(path, settings.folder);
-  append_text(path, "/");
-  append_number(path, static_cast<unsigned long>(getpid()));
-  append_text(path, "-");
-  append_number(path, begin_ns);
-  append_text(path, ".counters");
+  if (settings.folder[0] == '\0') return -1;
+  name_file(path, begin_ns, ".new");
+  name_file(path_when_whole, begin_ns, ".counters");
   const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file < 0) return -1;
-  if (posix_fallocate(file, 0, static_cast<off_t>(file_bytes())) == 0) return file;
-  unlink(path);
-  close(file);
+  if (may_be_written() && posix_fallocate(file, 0, static_cast<off_t>(file_bytes())) == 0)
+    return file;
+  give_up(file);
   return -1;
 }
 
@@ -77,8 +92,11 @@ bool map_file(u64 begin_ns, void* address) {
   const unsigned kind = file >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
   const int flags = static_cast<int>(kind | (address != nullptr ? unsigned{MAP_FIXED} : 0U));
   void* const mapped = mmap(address, file_bytes(), PROT_READ | PROT_WRITE, flags, file, 0);
+  if (mapped == MAP_FAILED) {
+    if (file >= 0) give_up(file);
+    return false;
+  }
   if (file >= 0) close(file);
-  if (mapped == MAP_FAILED) return false;
   auto* const base = static_cast<unsigned char*>(mapped);
   tables = {reinterpret_cast<ThreadRow*>(base + kLayout.threads),
             reinterpret_cast<CallRow*>(base + kLayout.rows),
@@ -114,18 +132,19 @@ void read_rank() {
   }
 }
 
-void fill_header(u64 begin_ns) {
+void fill_header(u64 begin_ns, u32 exec_mode) {
   memcpy(header->magic, kCountersMagic, sizeof header->magic);
   header->version = kCountersVersion;
   header->pid = static_cast<u32>(getpid());
   header->parent_pid = static_cast<u32>(getppid());
   header->entries_used = kNumEntries;
-  header->exec_mode = static_cast<u32>(settings.exec);
+  header->exec_mode = exec_mode;
   header->begin_ns = begin_ns;
   header->begin_wall_ns = wall_ns();
   header->events_capacity = settings.events;
   read_command();
   read_rank();
+  rename(path, path_when_whole);
 }
 
 Thread* begin_thread(u32 number) {
@@ -153,7 +172,7 @@ void begin_counting() {
   if (made == MAP_FAILED) return;
   threads = static_cast<Thread*>(made);
   if (!map_file(begin_ns, nullptr)) return;
-  fill_header(begin_ns);
+  fill_header(begin_ns, static_cast<u32>(settings.exec));
 }
 
 void leave_parents_counters() {
@@ -170,8 +189,8 @@ void begin_counting_in_child() {
   if (parents.address == nullptr) return;
   const u64 begin_ns = now_ns();
   if (map_file(begin_ns, parents.address)) {
-    fill_header(begin_ns);
-    header->emulated = parents.emulated, header->exec_mode = parents.exec_mode;
+    fill_header(begin_ns, parents.exec_mode);
+    header->emulated = parents.emulated;
     if (header->exec_mode != 0) note_engine("a forked child: its copies are the driver's", false);
   }
   parents.address = nullptr;

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import shlex
 import signal
 import subprocess
@@ -236,10 +237,12 @@ def test_a_damaged_file_among_counters_is_refused(isthmus: Watched, tmp_path: Pa
 def test_a_damaged_file_costs_no_exit_code_of_a_program(
     isthmus: Watched, counting: Callable[[CounterFile], str]
 ) -> None:
-    both = f"{counting(slow(pid=7, magic='nonsense'))}; {counting(slow())}; exit 6"
+    both = f"{counting(slow(pid=7, magic='nonsense'))}; {counting(slow())}; "
+    both += ">$ISTHMUS_WATCH_FOLDER/1-1.counters; exit 6"
     done = isthmus("watch", "--", "sh", "-c", both)
     assert done.code == 6
     assert "left out:" in done.err
+    assert re.search(r"left out: \S+/1-1\.counters: that process had no room", done.err)
     assert "Copies took 80.0 ms" in done.err
 
 

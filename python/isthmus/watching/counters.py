@@ -5,6 +5,7 @@ Files may come from elsewhere: every number that leads to another place is check
 what terminals can show.
 """
 
+import errno
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -207,9 +208,15 @@ class _File:
         self._path, self._layout = path, layout()
         with open_regular(path) as file:
             self._size = os.fstat(file.fileno()).st_size
+            if self._size == 0:
+                raise OSError(errno.ENOSPC, "that process had no room for its counters")
             if self._size < self._layout.events:
                 self._refuse("", f"{self._size} bytes are too few for counters")
-            self._data = _exactly(file.fileno(), 0, self._layout.events)
+            data = _exactly(file.fileno(), 0, self._layout.events)
+            # A process that runs has given each row's thread its number before: read again, these
+            # are all there.
+            rows = self._layout.tables["rows"][2]
+            self._data = _exactly(file.fileno(), 0, rows) + data[rows:]
         self._header = self._layout.header.at(self._data, 0)
         self._check_header()
         self._entries = [

@@ -116,12 +116,38 @@ def test_more_used_than_there_is_room_for_is_no_error(tmp_path: Path) -> None:
     assert len(read_counters(file.write(tmp_path)).threads) == 1024
 
 
-@pytest.mark.parametrize("kept", [0, 8, 1000, LAYOUT["events"] - 1])
+@pytest.mark.parametrize("kept", [1, 8, 1000, LAYOUT["events"] - 1])
 def test_a_file_that_is_cut_is_refused(tmp_path: Path, kept: int) -> None:
     path = CounterFile().write(tmp_path)
     os.truncate(path, kept)
     with pytest.raises(UsageError, match=f"{kept} bytes are too few for counters"):
         read_counters(path)
+
+
+def test_a_process_without_room_for_its_counters_is_said(tmp_path: Path) -> None:
+    path = CounterFile().write(tmp_path)
+    os.truncate(path, 0)
+    with pytest.raises(OSError, match="had no room"):
+        read_counters(path)
+
+
+def test_a_thread_that_begins_while_a_file_is_read_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its row may be read, and the header have been read before."""
+    path = upload(CounterFile(), MIB, MS).write(tmp_path)
+    whole = path.read_bytes()
+    upload(CounterFile(threads_used=0), MIB, MS).write(tmp_path)
+    real = os.pread
+
+    def pread(descriptor: int, size: int, offset: int) -> bytes:
+        data = real(descriptor, size, offset)
+        path.write_bytes(whole)
+        return data
+
+    monkeypatch.setattr("isthmus.watching.counters.os.pread", pread)
+    (row,) = read_counters(path).calls
+    assert row.thread.name == "main"
 
 
 def test_a_pipe_isnt_opened(tmp_path: Path) -> None:

@@ -82,10 +82,12 @@ def read_folder(folder: Path, *, strict: bool = False) -> "list[Process]":
     for path in counter_files(folder):
         try:
             found.append(read_counters(path))
-        except (UsageError, OSError) as error:
-            if strict and isinstance(error, UsageError):
+        except UsageError as error:
+            if strict:
                 raise
             say(f"left out: {error}")
+        except OSError as cause:
+            say(f"left out: {path}: {cause.strerror or cause}")
     return sorted(found, key=lambda one: one.begin_ns)
 
 
