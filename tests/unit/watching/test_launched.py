@@ -86,6 +86,14 @@ def test_a_python_without_calls_of_cuda_says_nothing(libraries: Path, tmp_path: 
     assert (done.code, done.out, done.err) == (0, "ran\n", "")
 
 
+def test_a_python_without_calls_of_cuda_does_not_wait_for_what_reports(
+    libraries: Path, tmp_path: Path
+) -> None:
+    done = started(libraries, "-X", "importtime", "-c", "pass", watch="1", cwd=tmp_path)
+    assert "isthmus.cli.watch.launched" in done.err
+    assert "isthmus.watching.reporting" not in done.err
+
+
 @pytest.mark.parametrize("watch", ["", "0", "/proc/nowhere/x"])
 def test_a_python_starts_as_ever_where_nothing_can_or_shall_be_watched(
     libraries: Path, tmp_path: Path, watch: str

@@ -68,16 +68,19 @@ def _made(folder: Path) -> Path:
 def _say_verdict() -> None:
     """Say in one line what this process's copies cost; nothing if it made no call of CUDA."""
     from isthmus.cli.stderr import say_lines
-    from isthmus.show.answers.watch import verdict_line
-    from isthmus.watching.costs import costs_here
     from isthmus.watching.environment import own_counters
-    from isthmus.watching.reporting import report_on
 
     try:
         process = own_counters()
-        if process is not None:
-            report = report_on([process], costs_here(emulated=process.emulated))
-            hint = f"isthmus watch --read {process.path.parent}"
-            say_lines(f"{verdict_line(report)} ({hint})")
+        if process is None:
+            return
+        # Processes that don't call CUDA needn't wait for these.
+        from isthmus.show.answers.watch import verdict_line
+        from isthmus.watching.costs import costs_here
+        from isthmus.watching.reporting import report_on
+
+        report = report_on([process], costs_here(emulated=process.emulated))
+        hint = f"isthmus watch --read {process.path.parent}"
+        say_lines(f"{verdict_line(report)} ({hint})")
     except Exception as error:  # noqa: BLE001 - the program has ended well, whatever fails here
         say_lines(f"isthmus watch: no verdict: {error}")
