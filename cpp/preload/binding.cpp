@@ -124,6 +124,7 @@ void in_child() {
 
 __attribute__((constructor)) void at_start() {  // while there is one thread
   real_dlsym();
+  read_settings();
   pthread_atfork(nullptr, nullptr, in_child);
 }
 

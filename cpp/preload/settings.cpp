@@ -42,6 +42,9 @@ bool is_left_alone() {
 }  // namespace
 
 void read_settings() {
+  static bool is_done = false;
+  if (is_done) return;
+  is_done = true;
   copy_text(settings.folder, value_of("ISTHMUS_WATCH_FOLDER"));
   settings.events = number_of("ISTHMUS_WATCH_EVENTS", 0);
   settings.sites = number_of("ISTHMUS_WATCH_SITES", kUsualSites);

@@ -21,7 +21,8 @@ struct Settings {
 };
 extern Settings settings;
 
-/// Once, when the driver is bound.
+/// Once: when the library is loaded, before the program can change its environment, or when the driver
+/// is bound if a constructor calls it before.
 void read_settings();
 
 }  // namespace isthmus::preload

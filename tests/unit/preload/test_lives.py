@@ -20,6 +20,7 @@ def copies(watched: Watched) -> list[int]:
     [
         ("threads", [4001]),
         ("rush", [33]),
+        ("forgetful", [1]),
         ("interrupted", [201]),
         ("at_exit", [5]),
         ("forked", [4, 1, 1]),

@@ -102,6 +102,12 @@ static void closed(void) {
   copy(5);
 }
 
+/// Before the first call.
+static void forget(void) {
+  clearenv();
+  setenv("ISTHMUS_WATCH_FOLDER", "/nowhere", 1);
+}
+
 /// Files of this process may have no more bytes.
 static void limit_files(void) {
   struct rlimit limit = {4 * MIB, 4 * MIB};
@@ -113,6 +119,7 @@ int main(int argc, char** argv) {
   if (strcmp(life, "nothing") == 0) return 7;
   if (strcmp(life, "limited") == 0) limit_files();
   if (strcmp(life, "rush") == 0) rush();
+  if (strcmp(life, "forgetful") == 0) forget();
   begin();
   device = device_memory(64 * KIB);
   if (strcmp(life, "threads") == 0) in_threads(8, 500);
