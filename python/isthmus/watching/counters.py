@@ -25,8 +25,11 @@ _IN_USE = 2
 _REPEATED = ("calls", "bytes", "ns", "first_ns")
 _MODES = ("off", "on", "audit")
 _UNWATCHED_BYTES = 64
+# The time of one machine is corrected by less than this while a program runs.
+_CLOCK_CORRECTIONS_NS = 1_000_000_000
 _NUMBERS = (
-    *("pid", "parent_pid", "begin_ns", "end_ns", "events_used", "events_capacity"),
+    *("pid", "parent_pid", "begin_ns", "begin_wall_ns", "end_ns"),
+    *("events_used", "events_capacity"),
     *("rows_lost", "sites_lost", "exec_failed"),
 )
 # A row's sums: what is subtracted between two readings.
@@ -152,7 +155,8 @@ class Process:
     What a process counted.
 
     Attributes:
-        begin_ns: Of the first call of the driver, by the clock that all processes share.
+        begin_ns: Of the first call of the driver, by the clock that its machine's processes share.
+        begin_wall_ns: The same since 1970.
         end_ns: Of its end; 0 if it still runs or was killed.
         exec_mode: "off", "on" or "audit".
         unwatched: Entry points that copy and that this version doesn't know.
@@ -162,6 +166,7 @@ class Process:
     pid: int
     parent_pid: int
     begin_ns: int
+    begin_wall_ns: int
     end_ns: int
     exec_mode: str
     emulated: bool
@@ -328,6 +333,17 @@ class _File:
             f"{self._path}: {place}: {why}" if place else f"{self._path}: {why}",
             hint="it is damaged, or another version's: remove it from the folder",
         )
+
+
+def on_one_clock(processes: Sequence[Process]) -> list[Process]:
+    """Order processes by their begins: by their machine's clock, or those of several by the time."""
+    offsets = [one.begin_wall_ns - one.begin_ns for one in processes]
+    if offsets and max(offsets) - min(offsets) > _CLOCK_CORRECTIONS_NS:
+        processes = [
+            replace(one, begin_ns=one.begin_wall_ns, end_ns=one.end_ns and one.end_ns + offset)
+            for one, offset in zip(processes, offsets, strict=True)
+        ]
+    return sorted(processes, key=lambda one: one.begin_ns)
 
 
 _CountedT = TypeVar("_CountedT", Calls, Repeat)

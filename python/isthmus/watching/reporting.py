@@ -44,9 +44,12 @@ def report_on(
     command: Sequence[str] = (),
     exit_code: int | None = None,
     conditions: Sequence[Condition] = (),
-    by_rank: bool = False,
+    only_read: bool = False,
 ) -> WatchReport:
-    """Report on processes together; `by_rank` adds a report for each rank, if there are several."""
+    """
+    Report on processes together. `only_read`: the program isn't this one's, and may have ended long
+    ago; this adds a report for each rank, if there are several.
+    """
     judged = verdict_on(processes, costs)
     rows = [(process, row) for process in processes for row in process.calls]
     used = [(process, row) for process, row in rows if row.kind in {"copy", "wait"}]
@@ -59,7 +62,7 @@ def report_on(
         estimated=costs.estimated,
         predicted_by=costs.source,
         rank=ranks[0] if len(ranks) == 1 else "",
-        seconds=_seconds(processes),
+        seconds=_seconds(processes, now_ns=None if only_read else time.monotonic_ns()),
         verdict=_verdict(judged),
         entries=_lines(rows, _entry_of, EntryLine),
         sites=_lines(used, lambda _, row: _place(row.site), SiteLine),
@@ -75,8 +78,11 @@ def report_on(
         replaced=_replaced(processes, costs),
         violations=violations_of(conditions, rows, judged),
         notes=_notes(processes),
-        ranks=[report_on([one for one in processes if one.rank == rank], costs) for rank in ranks]
-        if by_rank and len(ranks) > 1
+        ranks=[
+            report_on([one for one in processes if one.rank == rank], costs, only_read=True)
+            for rank in ranks
+        ]
+        if only_read and len(ranks) > 1
         else [],
     )
 
@@ -87,8 +93,10 @@ def _lines(
     """Sum up rows with equal keys; those with the most seconds come first."""
     groups: defaultdict[Any, list[Calls]] = defaultdict(list)
     for process, row in rows:
-        groups[tuple(key(process, row).items())].append(row)
-    lines = [kind(**dict(words), **_sums(group)) for words, group in groups.items()]
+        words = key(process, row)
+        # Processes of several nodes may have the same number.
+        groups[process.path if "pid" in words else None, *words.items()].append(row)
+    lines = [kind(**dict(words), **_sums(group)) for (_, *words), group in groups.items()]
     return sorted(lines, key=lambda line: -line.seconds - line.wait_seconds)
 
 
@@ -133,10 +141,14 @@ def _process_lines(processes: Sequence[Process]) -> list[ProcessLine]:
     ]
 
 
-def _seconds(processes: Sequence[Process]) -> float:
-    now = time.monotonic_ns()
+def _seconds(processes: Sequence[Process], now_ns: int | None) -> float:
+    """Give the time up to the last end; of a killed process that is only read, its longest calls."""
     begins = [one.begin_ns for one in processes]
-    ends = [one.end_ns or max(one.begin_ns, now) for one in processes]
+    ends = [
+        one.end_ns
+        or max(one.begin_ns, now_ns or one.begin_ns + max((row.ns for row in one.calls), default=0))
+        for one in processes
+    ]
     return max(0, max(ends, default=0) - min(begins, default=0)) * _NS
 
 

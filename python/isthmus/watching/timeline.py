@@ -6,12 +6,17 @@ from collections.abc import Iterator, Sequence
 from isthmus.watching.counters import Event, Process, read_events
 
 _NS_PER_US = 1e3
+_MOST_PROCESSES = 1 << 22  # PID_MAX_LIMIT in linux/threads.h
 
 
 def timeline_text(processes: Sequence[Process], *, modelled: bool) -> str:
     """Write the calls of all processes on one time axis, which begins with the first of them."""
     start = min((one.begin_ns for one in processes), default=0)
-    events = [event for one in processes for event in _of_process(one, start)]
+    events = [
+        event
+        for one, number in zip(processes, _numbers(processes), strict=True)
+        for event in _of_process(one, number, start)
+    ]
     lost = sum(max(0, one.events_used - one.events_capacity) for one in processes)
     document = {
         "displayTimeUnit": "ns",
@@ -21,14 +26,25 @@ def timeline_text(processes: Sequence[Process], *, modelled: bool) -> str:
     return json.dumps(document, separators=(",", ":")) + "\n"
 
 
-def _of_process(process: Process, start: int) -> Iterator[dict[str, object]]:
+def _numbers(processes: Sequence[Process]) -> list[int]:
+    """Give each process its own number, or a free one: those of several nodes may have the same."""
+    given: dict[int, None] = {}
+    for one in processes:
+        number = one.pid
+        while number in given:
+            number += _MOST_PROCESSES
+        given[number] = None
+    return list(given)
+
+
+def _of_process(process: Process, number: int, start: int) -> Iterator[dict[str, object]]:
     rank = f"rank {process.rank}: " if process.rank else ""
-    yield _named("process_name", process.pid, 0, f"{rank}{process.command}")
+    yield _named("process_name", number, 0, f"{rank}{process.command}")
     for thread in process.threads:
-        yield _named("thread_name", process.pid, thread.tid, thread.name or str(thread.tid))
+        yield _named("thread_name", number, thread.tid, thread.name or str(thread.tid))
     for event in read_events(process):
         begin = (process.begin_ns - start + event.begin_ns) / _NS_PER_US
-        place = {"ph": "X", "pid": process.pid, "tid": event.thread.tid, "ts": begin}
+        place = {"ph": "X", "pid": number, "tid": event.thread.tid, "ts": begin}
         duration = event.ns / _NS_PER_US
         yield {
             **place,

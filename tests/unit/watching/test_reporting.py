@@ -11,7 +11,7 @@ from isthmus.show.document.as_html import as_html
 from isthmus.show.document.watch import watch_document
 from isthmus.watching.conditions import parse_conditions
 from isthmus.watching.costs import Costs, costs_of
-from isthmus.watching.counters import Process, Site, read_counters
+from isthmus.watching.counters import Process, Site, on_one_clock, read_counters
 from isthmus.watching.model import WatchReport
 from isthmus.watching.places import source_line
 from isthmus.watching.reporting import report_on
@@ -84,7 +84,7 @@ def test_the_schema_is_the_models() -> None:
 
 def test_each_rank_has_a_report_and_all_have_one_together(tmp_path: Path) -> None:
     files = [trained(rank, pid) for rank, pid in (("10", 5), ("2", 6))]
-    found = report_on(read(tmp_path, *files), costs(), by_rank=True)
+    found = report_on(read(tmp_path, *files), costs(), only_read=True)
     assert [one.rank for one in found.ranks] == ["2", "10"]
     assert found.verdict.seconds == pytest.approx(2 * found.ranks[0].verdict.seconds)
     text = watch_as_text(found)
@@ -196,3 +196,26 @@ def test_a_source_line_is_read_from_python_files_alone(tmp_path: Path) -> None:
     assert source_line(Site("/nowhere.py:1 f", is_python=True)) == ""
     (tmp_path / "endless.py").symlink_to("/dev/zero")
     assert source_line(Site(f"{tmp_path}/endless.py:1 f", is_python=True)) == ""
+
+
+def test_a_process_that_was_killed_ends_with_its_last_known_call(tmp_path: Path) -> None:
+    """Its counters may be read years later."""
+    processes = read(tmp_path, upload(CounterFile(end_ns=0), MIB, 80 * MS))
+    assert report_on(processes, costs(), only_read=True).seconds == pytest.approx(0.08)
+
+
+def test_processes_of_several_nodes_are_told_apart_and_lie_on_one_clock(tmp_path: Path) -> None:
+    """Though their numbers are equal, and one machine has run for longer than the other."""
+    for folder, began in (("a", 5000 * MS), ("b", 7 * MS)):
+        header = {"begin_ns": began, "end_ns": began + 1000 * MS, "begin_wall_ns": 10**18}
+        file = trained()
+        file.header |= header
+        file.write(tmp_path / folder)
+    files = sorted(tmp_path.glob("*/*.counters"))
+    processes = on_one_clock([read_counters(path) for path in files])
+    report = report_on(processes, costs(), only_read=True)
+    assert report.seconds == pytest.approx(1)
+    assert [one.calls for one in report.threads if one.name == "main"] == [1040, 1040]
+    events = json.loads(timeline_text(processes, modelled=False))["traceEvents"]
+    assert len({one["pid"] for one in events}) == 2
+    assert max(one["ts"] for one in events if one["ph"] == "X") < 1e6

@@ -112,7 +112,7 @@ def watch(
             command=program or (),
             exit_code=code,
             conditions=conditions,
-            by_rank=read is not None,
+            only_read=read is not None,
         )
         if not processes:
             say(f"isthmus watch: {NO_CUDA}")
