@@ -6,6 +6,7 @@ script.py ARGS` does; also with `-m module`. This module is what `isthmus.watch`
 """
 
 import sys
+import time
 import types
 from typing import TYPE_CHECKING, Self
 
@@ -51,7 +52,8 @@ class Watch:
 
         after = self._after or _now()
         processes = [since(self._before, after)] if after else []
-        return report_on(processes, costs_here(emulated=any(one.emulated for one in processes)))
+        costs = costs_here(emulated=any(one.emulated for one in processes))
+        return report_on(processes, costs, until_ns=time.time_ns())
 
     @property
     def seconds(self) -> float:

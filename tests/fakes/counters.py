@@ -77,7 +77,8 @@ class CounterFile:
         """Write the file as a process would name it."""
         counted = {"entries_used": len(self._entries), "threads_used": len(self._threads)}
         recorded = {"events_used": len(self.events), "events_capacity": len(self.events)}
-        _pack(self.data, "Header", 0, counted | recorded | self.header)
+        wall = {"begin_wall_ns": self.header["begin_ns"]}
+        _pack(self.data, "Header", 0, counted | recorded | wall | self.header)
         events = bytearray(LAYOUT["records"]["Event"][0] * len(self.events))
         for index, one in enumerate(self.events):
             _pack(events, "Event", index * LAYOUT["records"]["Event"][0], one)

@@ -25,11 +25,8 @@ _IN_USE = 2
 _REPEATED = ("calls", "bytes", "ns", "first_ns")
 _MODES = ("off", "on", "audit")
 _UNWATCHED_BYTES = 64
-# The time of one machine is corrected by less than this while a program runs.
-_CLOCK_CORRECTIONS_NS = 1_000_000_000
 _NUMBERS = (
-    *("pid", "parent_pid", "begin_ns", "begin_wall_ns", "end_ns"),
-    *("events_used", "events_capacity"),
+    *("pid", "parent_pid", "events_used", "events_capacity"),
     *("rows_lost", "sites_lost", "exec_failed"),
 )
 # A row's sums: what is subtracted between two readings.
@@ -155,8 +152,7 @@ class Process:
     What a process counted.
 
     Attributes:
-        begin_ns: Of the first call of the driver, by the clock that its machine's processes share.
-        begin_wall_ns: The same since 1970.
+        begin_ns: Of the first call of the driver, since 1970.
         end_ns: Of its end; 0 if it still runs or was killed.
         exec_mode: "off", "on" or "audit".
         unwatched: Entry points that copy and that this version doesn't know.
@@ -166,7 +162,6 @@ class Process:
     pid: int
     parent_pid: int
     begin_ns: int
-    begin_wall_ns: int
     end_ns: int
     exec_mode: str
     emulated: bool
@@ -243,8 +238,11 @@ class _File:
         numbers = {name: head[name] for name in _NUMBERS}
         names = head["unwatched"]
         parts = [names[at : at + _UNWATCHED_BYTES] for at in range(0, len(names), _UNWATCHED_BYTES)]
+        ran_ns = max(0, head["end_ns"] - head["begin_ns"])
         return Process(
             path=self._path,
+            begin_ns=head["begin_wall_ns"],
+            end_ns=head["begin_wall_ns"] + ran_ns if head["end_ns"] else 0,
             **numbers,
             exec_mode=self._one_of("header", _MODES, head["exec_mode"]),
             emulated=bool(head["emulated"]),
@@ -333,17 +331,6 @@ class _File:
             f"{self._path}: {place}: {why}" if place else f"{self._path}: {why}",
             hint="it is damaged, or another version's: remove it from the folder",
         )
-
-
-def on_one_clock(processes: Sequence[Process]) -> list[Process]:
-    """Order processes by their begins: by their machine's clock, or those of several by the time."""
-    offsets = [one.begin_wall_ns - one.begin_ns for one in processes]
-    if offsets and max(offsets) - min(offsets) > _CLOCK_CORRECTIONS_NS:
-        processes = [
-            replace(one, begin_ns=one.begin_wall_ns, end_ns=one.end_ns and one.end_ns + offset)
-            for one, offset in zip(processes, offsets, strict=True)
-        ]
-    return sorted(processes, key=lambda one: one.begin_ns)
 
 
 _CountedT = TypeVar("_CountedT", Calls, Repeat)

@@ -1,6 +1,5 @@
 """Makes a report of what processes have counted: sums by all that matters, and the verdict."""
 
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
@@ -44,11 +43,11 @@ def report_on(
     command: Sequence[str] = (),
     exit_code: int | None = None,
     conditions: Sequence[Condition] = (),
-    only_read: bool = False,
+    until_ns: int = 0,
 ) -> WatchReport:
     """
-    Report on processes together. `only_read`: the program isn't this one's, and may have ended long
-    ago; this adds a report for each rank, if there are several.
+    Report on processes together, and on each rank if there are several. Those without an end are
+    taken to have run until a time of the wall clock; 0: nobody knows.
     """
     judged = verdict_on(processes, costs)
     rows = [(process, row) for process in processes for row in process.calls]
@@ -62,7 +61,7 @@ def report_on(
         estimated=costs.estimated,
         predicted_by=costs.source,
         rank=ranks[0] if len(ranks) == 1 else "",
-        seconds=_seconds(processes, now_ns=None if only_read else time.monotonic_ns()),
+        seconds=_seconds(processes, until_ns),
         verdict=_verdict(judged),
         entries=_lines(rows, _entry_of, EntryLine),
         sites=_lines(used, lambda _, row: _place(row.site), SiteLine),
@@ -79,11 +78,9 @@ def report_on(
         violations=violations_of(conditions, rows, judged),
         notes=_notes(processes),
         ranks=[
-            report_on([one for one in processes if one.rank == rank], costs, only_read=True)
-            for rank in ranks
-        ]
-        if only_read and len(ranks) > 1
-        else [],
+            report_on([one for one in processes if one.rank == rank], costs, until_ns=until_ns)
+            for rank in (ranks if len(ranks) > 1 else [])
+        ],
     )
 
 
@@ -141,14 +138,9 @@ def _process_lines(processes: Sequence[Process]) -> list[ProcessLine]:
     ]
 
 
-def _seconds(processes: Sequence[Process], now_ns: int | None) -> float:
-    """Give the time up to the last end; of a killed process that is only read, its longest calls."""
+def _seconds(processes: Sequence[Process], until_ns: int) -> float:
     begins = [one.begin_ns for one in processes]
-    ends = [
-        one.end_ns
-        or max(one.begin_ns, now_ns or one.begin_ns + max((row.ns for row in one.calls), default=0))
-        for one in processes
-    ]
+    ends = [one.end_ns or max(one.begin_ns, until_ns) for one in processes]
     return max(0, max(ends, default=0) - min(begins, default=0)) * _NS
 
 

@@ -11,7 +11,7 @@ from isthmus.show.document.as_html import as_html
 from isthmus.show.document.watch import watch_document
 from isthmus.watching.conditions import parse_conditions
 from isthmus.watching.costs import Costs, costs_of
-from isthmus.watching.counters import Process, Site, on_one_clock, read_counters
+from isthmus.watching.counters import Process, Site, read_counters
 from isthmus.watching.model import WatchReport
 from isthmus.watching.places import source_line
 from isthmus.watching.reporting import report_on
@@ -84,11 +84,62 @@ def test_the_schema_is_the_models() -> None:
 
 def test_each_rank_has_a_report_and_all_have_one_together(tmp_path: Path) -> None:
     files = [trained(rank, pid) for rank, pid in (("10", 5), ("2", 6))]
-    found = report_on(read(tmp_path, *files), costs(), only_read=True)
+    found = report_on(read(tmp_path, *files), costs())
     assert [one.rank for one in found.ranks] == ["2", "10"]
     assert found.verdict.seconds == pytest.approx(2 * found.ranks[0].verdict.seconds)
-    text = watch_as_text(found)
-    assert text.index("rank 2,") < text.index("rank 10,") < text.index("All 2 ranks together")
+    assert found.ranks[0].ranks == []
+
+
+def test_ranks_are_one_line_each_and_the_slowest_comes_first(tmp_path: Path) -> None:
+    slow = upload(trained("2", 6), 64 * MIB, 500 * MS, site="/src/b.py:7 load")
+    idle = upload(CounterFile(pid=7, rank="0"), 0, 0)
+    text = watch_as_text(report_on(read(tmp_path, trained("1", 5), slow, idle), costs()), width=120)
+    assert "3 processes, 3 ranks" in text
+    rows = text.split("\n\nRanks\n")[1].split("\n\n")[0].splitlines()
+    assert [row.split()[0] for row in rows] == ["rank", "2", "1", "0"]
+    assert "pageable up" in rows[1]
+    assert "/src/b.py:7 load" in rows[1]
+    assert text.count("Copies took") == 1
+
+
+def test_tables_that_repeat_the_process_and_rows_that_matter_to_nobody_are_left_out(
+    tmp_path: Path,
+) -> None:
+    file = upload(CounterFile(), 64 * MIB, 80 * MS, site="a.py:1 f")
+    upload(file, 1024, 1000, site="a.py:2 f")
+    text = watch_as_text(reported(tmp_path, file))
+    assert "Copies (1 more: --format json)" in text
+    assert "a.py:2" not in text
+    for title in ("Threads", "Streams", "Processes", "Ranks"):
+        assert title not in text
+    page = as_html(watch_document(reported(tmp_path, file), []))
+    assert "a.py:2" in page
+
+
+def test_a_long_command_takes_one_line(tmp_path: Path) -> None:
+    command = ["python", "-c", "x = 1\n" * 1000]
+    found = report_on(read(tmp_path, trained()), costs(), command=command)
+    assert " characters)" in watch_as_text(found)
+    assert len(watch_as_text(found).split("\n\n")[0].splitlines()) < 6
+
+
+def test_nobody_knows_how_long_a_killed_process_ran(tmp_path: Path) -> None:
+    (killed,) = read(tmp_path, trained_until(0))
+    found = report_on([killed], costs())
+    assert found.seconds == 0
+    assert "1 process, killed or still running" in watch_as_text(found)
+    assert report_on([killed], costs(), until_ns=killed.begin_ns + 5 * MS).seconds == 0.005
+
+
+def test_clocks_of_several_machines_are_compared_by_the_time_of_day(tmp_path: Path) -> None:
+    begins = ((7, 900_000, 50_000), (8, 5, 50_001))
+    files = [
+        replace_header(
+            trained(str(pid), pid), begin_ns=at * MS, end_ns=(at + 10) * MS, begin_wall_ns=wall * MS
+        )
+        for pid, at, wall in begins
+    ]
+    assert report_on(read(tmp_path, *files), costs()).seconds == pytest.approx(0.011)
 
 
 def test_modelled_numbers_are_marked(tmp_path: Path) -> None:
@@ -99,6 +150,10 @@ def test_modelled_numbers_are_marked(tmp_path: Path) -> None:
     assert "EMULATED" in as_html(watch_document(found, [process]))
     assert json.loads(timeline_text([process], modelled=True))["otherData"]["modelled"]
     assert ": modelled: Copies" in verdict_line(found)
+
+
+def trained_until(end_ns: int) -> CounterFile:
+    return replace_header(trained(), end_ns=end_ns)
 
 
 def replace_header(file: CounterFile, **header: object) -> CounterFile:
@@ -198,12 +253,6 @@ def test_a_source_line_is_read_from_python_files_alone(tmp_path: Path) -> None:
     assert source_line(Site(f"{tmp_path}/endless.py:1 f", is_python=True)) == ""
 
 
-def test_a_process_that_was_killed_ends_with_its_last_known_call(tmp_path: Path) -> None:
-    """Its counters may be read years later."""
-    processes = read(tmp_path, upload(CounterFile(end_ns=0), MIB, 80 * MS))
-    assert report_on(processes, costs(), only_read=True).seconds == pytest.approx(0.08)
-
-
 def test_processes_of_several_nodes_are_told_apart_and_lie_on_one_clock(tmp_path: Path) -> None:
     """Though their numbers are equal, and one machine has run for longer than the other."""
     for folder, began in (("a", 5000 * MS), ("b", 7 * MS)):
@@ -212,8 +261,8 @@ def test_processes_of_several_nodes_are_told_apart_and_lie_on_one_clock(tmp_path
         file.header |= header
         file.write(tmp_path / folder)
     files = sorted(tmp_path.glob("*/*.counters"))
-    processes = on_one_clock([read_counters(path) for path in files])
-    report = report_on(processes, costs(), only_read=True)
+    processes = [read_counters(path) for path in files]
+    report = report_on(processes, costs())
     assert report.seconds == pytest.approx(1)
     assert [one.calls for one in report.threads if one.name == "main"] == [1040, 1040]
     events = json.loads(timeline_text(processes, modelled=False))["traceEvents"]

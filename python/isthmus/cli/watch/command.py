@@ -1,5 +1,6 @@
 """`isthmus watch`."""
 
+import time
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -112,7 +113,7 @@ def watch(
             command=program or (),
             exit_code=code,
             conditions=conditions,
-            only_read=read is not None,
+            until_ns=time.time_ns() if read is None else 0,
         )
         if not processes:
             say(f"isthmus watch: {NO_CUDA}")

@@ -9,6 +9,7 @@ import atexit
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 VARIABLE = "ISTHMUS_WATCH"
@@ -79,7 +80,9 @@ def _say_verdict() -> None:
         from isthmus.watching.costs import costs_here
         from isthmus.watching.reporting import report_on
 
-        report = report_on([process], costs_here(emulated=process.emulated))
+        report = report_on(
+            [process], costs_here(emulated=process.emulated), until_ns=time.time_ns()
+        )
         hint = f"isthmus watch --read {process.path.parent}"
         say_lines(f"{verdict_line(report)} ({hint})")
     except Exception as error:  # noqa: BLE001 - the program has ended well, whatever fails here

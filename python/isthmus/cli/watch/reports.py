@@ -46,9 +46,9 @@ def report_text(report: "WatchReport", wanted: WatchFormat, processes: "Sequence
         from isthmus.show.document.watch import watch_document
 
         return as_html(watch_document(report, processes))
-    from isthmus.show.answers.watch import WIDTH, watch_as_text
+    from isthmus.show.answers.watch import watch_as_text
 
-    return watch_as_text(report, width=min(WIDTH, columns_of(sys.stderr)))
+    return watch_as_text(report, width=columns_of(sys.stderr))
 
 
 def put_report(report: "WatchReport", text: str, output: Path | None) -> None:

@@ -76,7 +76,7 @@ def program_environment() -> dict[str, str]:
 
 def read_folder(folder: Path, *, strict: bool = False) -> "list[Process]":
     """Read all counters of a folder; unless strict, those that can't be read are named."""
-    from isthmus.watching.counters import counter_files, on_one_clock, read_counters
+    from isthmus.watching.counters import counter_files, read_counters
 
     found = []
     for path in counter_files(folder):
@@ -88,7 +88,7 @@ def read_folder(folder: Path, *, strict: bool = False) -> "list[Process]":
             say(f"left out: {error}")
         except OSError as cause:
             say(f"left out: {path}: {cause.strerror or cause}")
-    return on_one_clock(found)
+    return sorted(found, key=lambda one: one.begin_ns)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from isthmus.ground.sizes import approximate_size, format_size
-from isthmus.ground.spelling import counted
+from isthmus.ground.spelling import counted, shortened
 from isthmus.show.fitting import blocks_text, table_lines, wrapped, wrapped_lines
 from isthmus.show.heading import WHOSE_TIME
 from isthmus.show.page import Table
@@ -26,41 +26,46 @@ _LineT = TypeVar("_LineT", bound=Sums)
 
 WIDTH = 80
 _MOST_PLACES, _MOST_ROWS = 3, 12
-# Less than this part of all isn't worth a sentence; JSON has it.
+# Less than this part of all isn't worth a sentence or a row; JSON has it.
 _SMALL = 0.01
+_MOST_OF_A_COMMAND = 200
 UNKNOWN = "(place not recorded)"
 EMULATED = f"EMULATED GPU: modelled. {WHOSE_TIME} No GPU was measured."
 
 
 def watch_as_text(report: WatchReport, *, width: int = WIDTH) -> str:
-    """Write a report, and those of its ranks before it."""
-    ranks = "".join(f"{watch_as_text(one, width=width)}\n" for one in report.ranks)
-    together = [f"All {len(report.ranks)} ranks together"] if report.ranks else []
+    """Write a report: sentences of up to 80 columns, and tables of `width`."""
+    narrow = min(width, WIDTH)
     warning = [EMULATED] if report.modelled else []
-    findings = [_finding_lines(one, width) for one in worth_telling(report)]
+    findings = [_finding_lines(one, narrow) for one in worth_telling(report)]
+    tables = watch_tables(report, most=_MOST_ROWS, least=_SMALL)
     blocks = [
-        wrapped_lines([*warning, *together, *head_lines(report)], width),
-        [*wrapped(verdict_sentence(report), width), *(line for one in findings for line in one)],
-        violation_lines(report.violations, width),
-        wrapped_lines(blocking_sentences(report), width),
-        *(table_lines(table, width) for table in watch_tables(report, most=_MOST_ROWS)),
-        wrapped_lines(report.notes, width),
-        wrapped(f"predicted by: {report.predicted_by}", width),
+        wrapped_lines([*warning, *head_lines(report)], narrow),
+        [*wrapped(verdict_sentence(report), narrow), *(line for one in findings for line in one)],
+        violation_lines(report.violations, narrow),
+        wrapped_lines(blocking_sentences(report), narrow),
+        *(table_lines(table, width) for table in tables),
+        wrapped_lines(report.notes, narrow),
+        wrapped(f"predicted by: {report.predicted_by}", narrow),
     ]
-    return ranks + blocks_text(blocks)
+    return blocks_text(blocks)
 
 
 def head_lines(report: WatchReport) -> list[str]:
     """Say what ran, and for how long."""
     code = "" if report.exit_code is None else f", exit code {report.exit_code}"
-    command = " ".join(report.command) or next((one.command for one in report.processes), "")
+    words = " ".join(report.command) or next((one.command for one in report.processes), "")
+    command = shortened(" ".join(words.split()), most=_MOST_OF_A_COMMAND)
     rank = f"rank {report.rank}, " if report.rank else ""
+    ranks = f", {len(report.ranks)} ranks" if report.ranks else ""
     number = len(report.processes)
-    processes = f"{number} {'process' if number == 1 else 'processes'}"
-    return [
-        f"isthmus watch: {command}{code}",
-        f"{rank}{readable(report.seconds, 's')} from the first call of the driver, {processes}",
-    ]
+    processes = f"{number} {'process' if number == 1 else 'processes'}{ranks}"
+    lasted = (
+        f"{readable(report.seconds, 's')} from the first call of the driver, {processes}"
+        if report.seconds or not report.processes
+        else f"{processes}, killed or still running"
+    )
+    return [f"isthmus watch: {command}{code}", f"{rank}{lasted}"]
 
 
 def worth_telling(report: WatchReport) -> list[Finding]:
@@ -154,65 +159,109 @@ def blocking_sentences(report: WatchReport) -> list[str]:
     return sentences
 
 
-def watch_tables(report: WatchReport, *, most: int) -> list[Table]:
-    """Make the tables, each of at most so many rows."""
+def watch_tables(report: WatchReport, *, most: int, least: float = 0) -> list[Table]:
+    """
+    Make the tables, each of at most so many rows, and of rows with that part of its seconds. What
+    only repeats the processes has none.
+    """
     copies = [one for one in report.entries if one.kind == "copy"]
     others = [one for one in report.entries if one.kind not in {"copy", "launch"}]
-    tables = [
-        _table("Copies", ("from", "to", "size", "entry point"), copies, most, _copy_words),
-        _table("Other calls", ("what", "entry point"), others, most, lambda o: (o.kind, o.entry)),
-        _table("Places", ("copies and waits at",), report.sites, most, _site_words),
-        _table("Threads", ("thread", "name"), report.threads, most, lambda o: (f"{o.tid}", o.name)),
-        _table(
-            "Streams", ("pid", "stream"), report.streams, most, lambda o: (f"{o.pid}", o.stream)
+    number = len(report.processes)
+    ranked = ("rank",) if any(one.rank for one in report.processes) else ()
+
+    def table(
+        title: str,
+        heads: tuple[str, ...],
+        lines: Sequence[_LineT],
+        words: Callable[[_LineT], tuple[str, ...]],
+    ) -> list[Table]:
+        return [_table(title, heads, lines, words, most, least)] if lines else []
+
+    threads = report.threads if len(report.threads) > number else []
+    streams = report.streams if len(report.streams) > number else []
+    return [
+        *([_ranks_table(report.ranks, most)] if report.ranks else []),
+        *table("Copies", ("from", "to", "size", "entry point"), copies, _copy_words),
+        *table("Other calls", ("what", "size", "entry point"), others, _call_words),
+        *table("Places", ("copies and waits at",), report.sites, _site_words),
+        *table("Threads", ("thread", "name"), threads, lambda one: (f"{one.tid}", one.name)),
+        *table("Streams", ("pid", "stream"), streams, lambda one: (f"{one.pid}", one.stream)),
+        *table(
+            "Processes",
+            ("pid", *ranked, "command"),
+            report.processes if number > 1 else [],
+            lambda one: (f"{one.pid}", *([one.rank] if ranked else []), _command_words(one)),
         ),
-        _table("Processes", ("pid", "rank", "command"), report.processes, most, _process_words),
     ]
-    return [table for table in tables if table is not None]
+
+
+def _ranks_table(ranks: Sequence[WatchReport], most: int) -> Table:
+    """Name of each rank what it lost most by; the slowest first."""
+    rows = []
+    for one in sorted(ranks, key=lambda one: -one.verdict.seconds):
+        worst = next(iter(worth_telling(one)), None)
+        place = (worst.places[0].site or UNKNOWN) if worst else ""
+        seconds = (one.verdict.seconds, one.verdict.avoidable_seconds)
+        took = (readable(each, "s") if each else "" for each in seconds)
+        rows.append((one.rank, worst.cause if worst else "", place, *took))
+    heads = ("rank", "loses most by", "at", "time", "avoidable")
+    title = _titled("Ranks", len(rows) - most)
+    return Table(title=title, heads=heads, rows=tuple(rows[:most]), num_text_columns=3)
+
+
+def _titled(title: str, left: int) -> str:
+    return f"{title} ({left} more: --format json)" if left > 0 else title
 
 
 def _table(
     title: str,
     heads: tuple[str, ...],
     lines: Sequence[_LineT],
-    most: int,
     words: Callable[[_LineT], tuple[str, ...]],
-) -> Table | None:
+    most: int,
+    least: float,
+) -> Table:
     """Make a table; what all rows lack has no column."""
+    whole = sum(one.seconds for one in lines)
+    shown = [one for one in lines if one.seconds >= least * whole or one.failed][:most]
     columns = {
-        "calls": [str(one.calls) for one in lines],
-        "bytes": [approximate_size(one.bytes) if one.bytes else "" for one in lines],
-        "time": [readable(one.seconds, "s") for one in lines],
-        "longest": [readable(one.longest_seconds, "s") for one in lines],
-        "waited": [readable(one.wait_seconds, "s") if one.wait_seconds else "" for one in lines],
-        "hidden": [str(one.hidden or "") for one in lines],
-        "replaced": [str(one.replaced or "") for one in lines],
-        "failed": [str(one.failed or "") for one in lines],
+        "calls": [str(one.calls) for one in shown],
+        "bytes": [approximate_size(one.bytes) if one.bytes else "" for one in shown],
+        "time": [readable(one.seconds, "s") if one.seconds else "" for one in shown],
+        "longest": [readable(one.longest_seconds, "s") if one.calls else "" for one in shown],
+        "waited": [readable(one.wait_seconds, "s") if one.wait_seconds else "" for one in shown],
+        "hidden": [str(one.hidden or "") for one in shown],
+        "replaced": [str(one.replaced or "") for one in shown],
+        "failed": [str(one.failed or "") for one in shown],
     }
-    shown = {name: cells for name, cells in columns.items() if any(cells)}
-    rows = [(*words(one), *cells) for one, *cells in zip(lines, *shown.values(), strict=True)]
-    left = f" ({len(rows) - most} more: --format json)" if len(rows) > most else ""
-    whole = Table(
-        title=f"{title}{left}",
-        heads=(*heads, *shown),
-        rows=tuple(rows[:most]),
+    columns = {name: cells for name, cells in columns.items() if any(cells)}
+    rows = [(*words(one), *cells) for one, *cells in zip(shown, *columns.values(), strict=True)]
+    return Table(
+        title=_titled(title, len(lines) - len(shown)),
+        heads=(*heads, *columns),
+        rows=tuple(rows),
         num_text_columns=len(heads),
     )
-    return whole if lines else None
 
 
 def _copy_words(line: EntryLine) -> tuple[str, ...]:
-    size = line.size_from_bytes
-    return line.source, line.target, f"from {format_size(size)}" if size else "0 B", line.entry
+    return line.source, line.target, _size_words(line) or "0 B", line.entry
+
+
+def _call_words(line: EntryLine) -> tuple[str, ...]:
+    return line.kind, _size_words(line), line.entry
+
+
+def _size_words(line: EntryLine) -> str:
+    return f"from {format_size(line.size_from_bytes)}" if line.size_from_bytes else ""
 
 
 def _site_words(line: SiteLine) -> tuple[str, ...]:
     return (line.site or UNKNOWN,)
 
 
-def _process_words(line: ProcessLine) -> tuple[str, ...]:
-    ended = "" if line.ended else " (runs, or was killed)"
-    return f"{line.pid}", line.rank, f"{line.command}{ended}"
+def _command_words(line: ProcessLine) -> str:
+    return f"{shortened(line.command)}{'' if line.ended else ' (runs, or was killed)'}"
 
 
 def cause_text(one: Finding) -> str:
