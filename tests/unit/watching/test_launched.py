@@ -2,6 +2,7 @@
 
 import mmap
 import os
+import signal
 import sys
 from importlib.metadata import files
 from pathlib import Path
@@ -65,8 +66,9 @@ def test_the_file_that_python_reads_at_its_start_is_installed_with_the_package()
 
 @pytest.mark.parametrize("watch", ["1", "counts"])
 def test_a_python_with_the_variable_starts_again_under_watch(
-    libraries: Path, tmp_path: Path, watch: str
+    libraries: Path, tmp_path: Path, watch: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("RANK", "3")
     script = tmp_path / "rank.py"
     script.write_text(RANK)
     made = slow(rank="3").write(tmp_path / "made")
@@ -81,9 +83,12 @@ def test_a_python_with_the_variable_starts_again_under_watch(
     assert len(list((tmp_path / folder).iterdir())) == 2
 
 
-def test_a_python_without_calls_of_cuda_says_nothing(libraries: Path, tmp_path: Path) -> None:
+def test_a_python_without_calls_of_cuda_says_nothing_and_leaves_nothing(
+    libraries: Path, tmp_path: Path
+) -> None:
     done = started(libraries, "-c", "print('ran')", watch="1", cwd=tmp_path)
     assert (done.code, done.out, done.err) == (0, "ran\n", "")
+    assert not list(tmp_path.glob("isthmus-watch-*"))
 
 
 def test_a_python_without_calls_of_cuda_does_not_wait_for_what_reports(
@@ -94,8 +99,34 @@ def test_a_python_without_calls_of_cuda_does_not_wait_for_what_reports(
     assert "isthmus.watching.reporting" not in done.err
 
 
-@pytest.mark.parametrize("watch", ["", "0", "/proc/nowhere/x"])
-def test_a_python_starts_as_ever_where_nothing_can_or_shall_be_watched(
+def test_two_runs_in_one_shell_have_two_folders_and_the_ranks_of_one_have_one(
+    libraries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = slow().write(tmp_path / "made")
+    (tmp_path / "rank.py").write_text(RANK)
+    for _ in range(2):
+        started(libraries, "rank.py", str(made), watch="1", cwd=tmp_path)
+    assert len(list(tmp_path.glob("isthmus-watch-*"))) == 2
+    for rank in "01":
+        monkeypatch.setenv("RANK", rank)
+        started(libraries, "rank.py", str(made), watch="1", cwd=tmp_path)
+    folder = tmp_path / f"isthmus-watch-{os.getpid()}"
+    assert len(list(folder.iterdir())) == 2
+    assert len(list(tmp_path.glob("isthmus-watch-*"))) == 3
+
+
+def test_an_unhandled_ctrl_c_ends_a_watched_python_by_its_signal(
+    libraries: Path, tmp_path: Path
+) -> None:
+    made = slow().write(tmp_path / "made")
+    (tmp_path / "rank.py").write_text(RANK.replace("sys.exit(6)", "raise KeyboardInterrupt"))
+    done = started(libraries, "rank.py", str(made), watch="1", cwd=tmp_path)
+    assert "Copies took 80.0 ms" in done.err
+    assert done.code == -signal.SIGINT
+
+
+@pytest.mark.parametrize("watch", ["", "0"])
+def test_a_python_starts_as_ever_where_nothing_shall_be_watched(
     libraries: Path, tmp_path: Path, watch: str
 ) -> None:
     code = "import os; print('LD_PRELOAD' in os.environ)"
@@ -120,6 +151,14 @@ def test_a_program_that_runs_already_does_not_begin_anew(
     )
     done = started(libraries, str(script), watch="", cwd=tmp_path)
     assert (done.code, done.out, done.err) == (0, "once False\nend\n", "")
+
+
+def test_a_python_that_cant_be_watched_runs_and_says_why(libraries: Path, tmp_path: Path) -> None:
+    code = "import os; print('LD_PRELOAD' in os.environ)"
+    done = started(libraries, "-c", code, watch="/proc/nowhere/x", cwd=tmp_path)
+    assert (done.code, done.out) == (0, "False\n")
+    assert "isn't watched: can't write /proc/nowhere/x" in done.err
+    assert done.err.count("\n") == 1
 
 
 def test_a_broken_installation_breaks_no_python(tmp_path: Path) -> None:
