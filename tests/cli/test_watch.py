@@ -321,7 +321,7 @@ def test_exec_says_in_one_line_what_it_saved(
     done = isthmus("exec", "--min-bytes", "1MiB", "--", "sh", "-c", script)
     assert (done.code, done.out) == (2, "on 1048576 1048576\n")
     assert done.err.startswith(
-        "isthmus exec: 10 copies replaced, 640.0 MiB in 12.0 ms; the driver:"
+        "isthmus exec: 10 copies replaced, 640.0 MiB in 12.0 ms; predicted without:"
     )
     assert "saved" in done.err
 
@@ -335,6 +335,16 @@ def test_exec_takes_its_sizes_from_the_profile_and_can_be_turned_off(isthmus: Wa
     assert first.split()[2] == "1"
     assert library.endswith(environment.EXEC_LIBRARY)
     assert "no copy replaced: no call of the CUDA driver was seen" in done.err
+
+
+def test_exec_that_replaced_nothing_says_which_copies_it_looked_for(
+    isthmus: Watched, counting: Callable[[CounterFile], str]
+) -> None:
+    program = ("--", "sh", "-c", counting(slow(exec_mode=1)))
+    done = isthmus("exec", "--only", "a.py:1", "--min-bytes", "1", *program)
+    assert "no copy of pageable memory at 'a.py:1' had 64.0 KiB or more" in " ".join(
+        done.err.split()
+    )
 
 
 def test_python_m_isthmus_watch_runs_a_script_or_a_module(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from isthmus.measure.run.record import Record
 
 Count = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(ge=0)]
+NO_CUDA = "no call of the CUDA driver was seen"
 
 
 class Place(Record):
@@ -128,6 +129,8 @@ class Replaced(Record):
     seconds: Seconds
     predicted_seconds: Seconds
     saved_seconds: float
+    pinned: Count
+    """Allocations of pinned memory that the pool served (--pin)."""
     failed: Count
     reason: str
     """Why the engine was not used, or failed last."""

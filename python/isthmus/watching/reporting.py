@@ -11,6 +11,7 @@ from isthmus.watching.conditions import Condition, violations_of
 from isthmus.watching.costs import Costs
 from isthmus.watching.counters import Calls, Process, Site
 from isthmus.watching.model import (
+    NO_CUDA,
     EntryLine,
     Finding,
     Loss,
@@ -33,7 +34,6 @@ _COUNTS = (
 )
 _LineT = TypeVar("_LineT", bound=Sums)
 _Calls = tuple[Process, Calls]
-NO_CUDA = "no call of the CUDA driver was seen"
 
 
 def report_on(
@@ -186,9 +186,10 @@ def _replaced(processes: Sequence[Process], costs: Costs) -> Replaced | None:
     if not executed:
         return None
     audit = all(one.exec_mode == "audit" for one in executed)
-    rows = [row for one in executed for row in one.calls if row.replaced]
+    calls = [row for one in executed for row in one.calls if row.replaced]
+    rows = [row for row in calls if row.direction]
     seconds = sum(row.replaced_ns for row in rows) * _NS
-    predicted = sum(_replaced_by(row, costs, audit=audit) for row in rows if row.direction)
+    predicted = sum(_replaced_by(row, costs, audit=audit) for row in rows)
     return Replaced(
         audit=audit,
         copies=sum(row.replaced for row in rows),
@@ -196,6 +197,7 @@ def _replaced(processes: Sequence[Process], costs: Costs) -> Replaced | None:
         seconds=seconds,
         predicted_seconds=predicted,
         saved_seconds=seconds - predicted if audit else predicted - seconds,
+        pinned=sum(row.replaced for row in calls if row.kind == "pin"),
         failed=sum(one.exec_failed for one in executed),
         reason=next((one.exec_reason for one in executed if one.exec_reason), ""),
     )

@@ -188,25 +188,43 @@ def test_one_line_says_what_a_process_lost_and_where(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("mode", "expected"),
     [
-        (1, "isthmus exec: 10 copies replaced, 640.0 MiB in 10.0 ms; the driver: "),
+        (1, "isthmus exec: 10 copies replaced, 640.0 MiB in 10.0 ms; predicted without: "),
         (2, "isthmus exec --audit: 10 copies, 640.0 MiB, took 10.0 ms; predicted "),
     ],
 )
 def test_what_was_replaced_is_one_line(tmp_path: Path, mode: int, expected: str) -> None:
     made = {"replaced": 10, "replaced_bytes": 640 * MIB, "replaced_ns": 10 * MS}
     file = CounterFile(exec_mode=mode, exec_failed=2, exec_reason="the ring is gone")
-    found = reported(tmp_path, upload(file, 64 * MIB, 12 * MS, calls=10, **made)).replaced
-    assert exec_line(found).startswith(expected)
-    assert exec_line(found).endswith("; 2 failed and were made by the driver: the ring is gone")
-    assert found is not None
-    assert (found.saved_seconds > 0) == (mode == 1)
+    found = reported(tmp_path, upload(file, 64 * MIB, 12 * MS, calls=10, **made))
+    assert exec_line(found, "").startswith(expected)
+    assert exec_line(found, "").endswith("; 2 failed and were made by the driver: the ring is gone")
+    assert found.replaced is not None
+    assert (found.replaced.saved_seconds > 0) == (mode == 1)
 
 
 def test_an_engine_that_replaced_nothing_says_why(tmp_path: Path) -> None:
     file = CounterFile(exec_mode=1, exec_reason="no active primary context")
     expected = "isthmus exec: no copy replaced: no active primary context"
-    assert exec_line(reported(tmp_path, file).replaced) == expected
-    assert "no call of the CUDA driver" in exec_line(None)
+    assert exec_line(reported(tmp_path, file), "none is long") == expected
+    line = exec_line(reported(tmp_path, CounterFile(exec_mode=1)), "none is long")
+    assert line == "isthmus exec: no copy replaced: none is long"
+    assert "it was switched off" in exec_line(reported(tmp_path, CounterFile()), "")
+    assert "no call of the CUDA driver" in exec_line(report_on([], costs()), "")
+
+
+def test_pinned_memory_from_the_pool_is_no_copy(tmp_path: Path) -> None:
+    file = CounterFile(exec_mode=1)
+    file.row("cuMemAllocHost_v2", "pin", calls=30, ns=MS, each=MIB, replaced=30, replaced_ns=MS)
+    file.row("cuMemFreeHost", "unpin", calls=29, ns=MS, replaced=29, replaced_ns=MS)
+    line = exec_line(reported(tmp_path, file), "none is long")
+    assert line == (
+        "isthmus exec: no copy replaced: none is long; 30 pinned allocations from the pool"
+    )
+    made = {"replaced": 10, "replaced_bytes": 640 * MIB, "replaced_ns": 10 * MS}
+    upload(file, 64 * MIB, 12 * MS, calls=10, **made)
+    line = exec_line(reported(tmp_path, file), "")
+    assert line.startswith("isthmus exec: 10 copies replaced, 640.0 MiB in 10.0 ms; predicted")
+    assert line.endswith(" saved; 30 pinned allocations from the pool")
 
 
 def test_processes_share_the_time_axis_of_a_timeline(tmp_path: Path) -> None:

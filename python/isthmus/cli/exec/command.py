@@ -6,6 +6,7 @@ import typer
 
 from isthmus.cli.failure import Ended
 from isthmus.cli.watch.options import ProgramArgument, require_program
+from isthmus.ground.spelling import shortened
 
 
 def execute(
@@ -33,7 +34,8 @@ def execute(
         str | None,
         typer.Option(
             metavar="SIZE",
-            help="Replace copies from this size.  [default: where the profile says it pays]",
+            help="Replace copies from this size, and never up to 64 KiB.  [default: where the "
+            "profile says it pays]",
         ),
     ] = None,
 ) -> None:
@@ -55,16 +57,16 @@ def execute(
     from isthmus.watching.reporting import report_on
 
     command = require_program(context, program)
-    least = parse_size(min_bytes) if min_bytes else None
-    costs = costs_here()
+    costs, least = costs_here(), parse_size(min_bytes) if min_bytes else None
+    up, down = (least or costs.staged_from(direction) for direction in ("up", "down"))
     with watched_run(
         "exec",
         command,
         lambda folder: exec_environment(
             watched_environment(program_environment(), folder),
             "audit" if audit else "on",
-            up=str(least or costs.staged_from("up")),
-            down=str(least or costs.staged_from("down")),
+            up=str(up),
+            down=str(down),
             only=only,
             off=off,
             pin="1" if pin else "",
@@ -72,5 +74,18 @@ def execute(
     ) as (code, processes):
         report = report_on(processes, costs)
     modelled = "modelled: " if report.modelled else ""
-    say(f"{modelled}{exec_line(report.replaced)}")
+    say(f"{modelled}{exec_line(report, _none(min(up, down), only))}")
     raise Ended(code)
+
+
+def _none(least_bytes: int, only: str) -> str:
+    """Say which copies there were none of."""
+    from isthmus.ground.sizes import approximate_size
+    from isthmus.watching.costs import NEVER_BYTES
+    from isthmus.watching.verdict import TINY_BYTES
+
+    if least_bytes >= NEVER_BYTES:
+        return "by this machine's profile, the driver's copies of pageable memory are as fast"
+    size = approximate_size(max(least_bytes, TINY_BYTES))
+    at = f" at '{shortened(only)}'" if only else ""
+    return f"no copy of pageable memory{at} had {size} or more"

@@ -83,7 +83,8 @@ def watch(
     from isthmus.files.whole import write_whole
     from isthmus.watching.conditions import parse_conditions
     from isthmus.watching.costs import costs_here
-    from isthmus.watching.reporting import NO_CUDA, report_on
+    from isthmus.watching.model import NO_CUDA
+    from isthmus.watching.reporting import report_on
     from isthmus.watching.timeline import timeline_text
 
     conditions = parse_conditions(fail_on) if fail_on is not None else []

@@ -10,6 +10,7 @@ from isthmus.show.heading import WHOSE_TIME
 from isthmus.show.page import Table
 from isthmus.show.quantities import readable
 from isthmus.watching.model import (
+    NO_CUDA,
     EntryLine,
     Finding,
     Loss,
@@ -113,22 +114,27 @@ def verdict_line(report: WatchReport) -> str:
     return f"isthmus watch: {rank}pid {pid}: {modelled}{verdict_sentence(report)}{most}"
 
 
-def exec_line(replaced: Replaced | None) -> str:
-    """Write one line about what was replaced, and what that saved."""
+def exec_line(report: WatchReport, none: str) -> str:
+    """Write one line about what was replaced, and what that saved; `none` says why not, if so."""
+    replaced = report.replaced
     if replaced is None:
-        return "isthmus exec: no copy replaced: no call of the CUDA driver was seen"
+        why = "it was switched off for this program" if report.processes else NO_CUDA
+        return f"isthmus exec: no copy replaced: {why}"
     name = "isthmus exec --audit" if replaced.audit else "isthmus exec"
     failed = f"; {replaced.failed} failed and were made by the driver" if replaced.failed else ""
     tail = f"{failed}: {replaced.reason}" if replaced.reason else failed
+    pool = f"; {counted(replaced.pinned, 'pinned allocation')} from the pool"
+    pool = pool if replaced.pinned else ""
     if not replaced.copies:
-        return f"{name}: no copy {'would be ' if replaced.audit else ''}replaced{tail}"
+        why = tail if replaced.reason else f"{failed}: {none}"
+        return f"{name}: no copy {'would be ' if replaced.audit else ''}replaced{why}{pool}"
     number = f"{replaced.copies} {'copy' if replaced.copies == 1 else 'copies'}"
     took, other = (readable(s, "s") for s in (replaced.seconds, replaced.predicted_seconds))
-    saved = f"{readable(abs(replaced.saved_seconds), 's')} {_gained(replaced)}"
+    saved = f"{readable(abs(replaced.saved_seconds), 's')} {_gained(replaced)}{tail}{pool}"
     size = approximate_size(replaced.bytes)
     if replaced.audit:
-        return f"{name}: {number}, {size}, took {took}; predicted {other}, {saved}{tail}"
-    return f"{name}: {number} replaced, {size} in {took}; the driver: {other}, {saved}{tail}"
+        return f"{name}: {number}, {size}, took {took}; predicted {other}, {saved}"
+    return f"{name}: {number} replaced, {size} in {took}; predicted without: {other}, {saved}"
 
 
 def _gained(replaced: Replaced) -> str:
