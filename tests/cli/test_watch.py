@@ -115,6 +115,9 @@ def test_a_static_program_runs_unwatched(isthmus: Watched, tmp_path: Path) -> No
     assert done.err.replace("\n  ", " ") == (
         f"isthmus watch: {program} isn't watched: it is linked statically\n"
     )
+    quiet = compiled(tmp_path / "quiet", "int main(void) { return 0; }", ["-static"])
+    assert isthmus("watch", "--", str(quiet)).code == 0
+    assert isthmus("watch", "--fail-on", "copy-wait", "--", str(quiet)).code == 5
 
 
 def test_a_program_runs_unwatched_if_there_is_no_folder_for_counters(command: list[str]) -> None:
@@ -149,6 +152,15 @@ def test_a_condition_that_is_met_ends_with_3_and_names_the_lines(
     assert done.code == 3
     assert "FAILED hidden-sync: 10 calls, 0.08 s\n    /src/train.py:30 step\n" in done.err
     assert isthmus("watch", "--fail-on", "seconds>9", *program).code == 7
+
+
+def test_a_check_that_saw_nothing_fails_unless_the_program_did(isthmus: Watched) -> None:
+    done = isthmus("watch", "--fail-on", "hidden-sync", "--", "true")
+    assert done.code == 5
+    assert done.err == (
+        "isthmus watch: no call of the CUDA driver was seen: --fail-on judges nothing\n"
+    )
+    assert isthmus("watch", "--fail-on", "hidden-sync", "--", "sh", "-c", "exit 9").code == 9
 
 
 def test_conditions_are_named_on_stderr_even_if_the_report_is_in_a_file(

@@ -76,7 +76,8 @@ def watch(
     copies took, how much of that was avoidable, why, and at which lines. Predictions are of
     this machine's profile. docs/watch.md explains each number.
 
-    Exit codes: the program's; 3 a condition of --fail-on is met, 2 usage, 126 and 127 as in shells.
+    Exit codes: the program's; with --fail-on 3 if a condition is met, and 5 if no call of CUDA was
+    seen; 2 usage, 126 and 127 as in shells.
     """
     from isthmus.cli.output import check_output
     from isthmus.cli.stderr import say
@@ -100,9 +101,15 @@ def watch(
     if read is not None and program:
         raise UsageError("--read runs no program", hint="leave out one of both")
     events = _events(wanted, timeline)
+    blind = ExitCode.CANT_TELL if conditions else ExitCode.OK
     with (
         _run(
-            require_program(context, program), events, python_sites, live=live, audit=audit_library
+            require_program(context, program),
+            events,
+            python_sites,
+            live=live,
+            audit=audit_library,
+            unwatched=blind,
         )
         if read is None
         else nullcontext((None, _read(read)))
@@ -117,7 +124,7 @@ def watch(
             until_ns=time.time_ns() if read is None else 0,
         )
         if not processes:
-            say(f"isthmus watch: {NO_CUDA}")
+            say(f"isthmus watch: {NO_CUDA}{': --fail-on judges nothing' if conditions else ''}")
         try:
             if timeline is not None:
                 write_whole(timeline, timeline_text(processes, modelled=report.modelled))
@@ -126,7 +133,8 @@ def watch(
         except WriteError as error:
             report_failure(error, debug=state_of(context).debug)
             raise Ended(code or ExitCode.ERROR) from None
-        raise Ended(ExitCode.BELOW_THRESHOLD if report.violations else code or ExitCode.OK)
+        good = ExitCode.OK if processes else blind
+        raise Ended(ExitCode.BELOW_THRESHOLD if report.violations else code or good)
 
 
 def _events(wanted: WatchFormat, timeline: Path | None) -> int:
@@ -138,7 +146,13 @@ def _events(wanted: WatchFormat, timeline: Path | None) -> int:
 
 
 def _run(
-    command: list[str], events: int, python_sites: int | None, *, live: bool, audit: bool
+    command: list[str],
+    events: int,
+    python_sites: int | None,
+    *,
+    live: bool,
+    audit: bool,
+    unwatched: ExitCode,
 ) -> "AbstractContextManager[tuple[int | None, list[Process]]]":
     from isthmus.cli.watch.session import program_environment, watched_run
     from isthmus.watching.environment import watched_environment
@@ -155,6 +169,7 @@ def _run(
         ),
         events=events,
         live=live,
+        unwatched=unwatched,
     )
 
 

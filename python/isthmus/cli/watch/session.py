@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isthmus.cli.failure import Ended
+from isthmus.cli.failure import Ended, ExitCode
 from isthmus.cli.stderr import Listener, say
 from isthmus.cli.terminal import is_terminal
 from isthmus.cli.watch.running import run_program
@@ -35,10 +35,12 @@ def watched_run(
     *,
     events: int = 0,
     live: bool = False,
+    unwatched: int = ExitCode.OK,
 ) -> "Iterator[tuple[int, list[Process]]]":
     """
     Run a program in the environment that is prepared for a folder; give its exit code, and what its
-    processes have counted, while the folder exists. Raises Ended for what can't be run or watched.
+    processes have counted, while the folder exists. Raises Ended for what can't be run, and for
+    what can't be watched: with the code `unwatched` if that ended well.
     """
     with _folder(_MOST_PROCESSES * (_FILE_BYTES + events * _EVENT_BYTES)) as folder:
         try:
@@ -60,7 +62,7 @@ def watched_run(
         except OSError as cause:
             raise _not_run(name, command[0], cause) from None
         if reason or folder is None:
-            raise Ended(code)
+            raise Ended(code or unwatched)
         yield code, read_folder(folder)
 
 
