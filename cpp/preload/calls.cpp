@@ -120,7 +120,8 @@ void end_call(const Entry& entry, const What& what, const Begun& begun, CUresult
   if (is_copy && what.linear && what.target == kDevice && what.bytes >= kMinRepeated &&
       (what.source == kPageable || what.source == kPinned) && !taken.failed && !taken.captured)
     count_repeat(what, taken.ns - taken.wait_ns, taken.site);
-  thread->last_copy = {is_copy, what.stream, thread->row->launches};
+  // A wait after a blocking copy waits for nothing.
+  thread->last_copy = {is_copy && entry.asynchronous, what.stream, thread->row->launches};
 }
 
 }  // namespace isthmus::preload

@@ -25,7 +25,7 @@ struct KnownContext {
   bool is_primary;
   CUdevice device;
 };
-/// The last call of a thread, if it was a copy: a wait that follows waits for nothing else.
+/// The last call of a thread, if it was an asynchronous copy: a wait that follows waits for nothing else.
 struct LastCopy {
   bool is_last;
   CUstream stream;
