@@ -79,7 +79,7 @@ def test_the_report_is_on_stderr_and_the_verdict_comes_first(
     assert (done.code, done.out) == (0, "data\n")
     assert done.err.split("\n\n")[1].startswith("Copies took 80.0 ms")
     assert "/src/train.py:30 step" in done.err
-    assert "estimated: no GPU here" in done.err
+    assert "as there is no GPU here" in done.err
 
 
 def test_a_program_that_was_killed_gives_a_shells_exit_code_and_the_report(

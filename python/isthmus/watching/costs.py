@@ -14,7 +14,7 @@ NEVER_BYTES = 1 << 62
 _DIRECTIONS = {"up": "h2d", "down": "d2h"}
 # A machine without a GPU that reads another's counters.
 _OTHER_MACHINE = "h100-sxm-pcie5"
-_HERE = "estimated: no profile of this machine; run `isthmus profile`"
+_HERE = "defaults, as this machine has no profile yet: run `isthmus profile`"
 # Where staging is compared with the driver, from the largest size down: four sizes a doubling.
 _LARGEST_BYTES, _SMALLEST_BYTES, _STEP = 1 << 30, 4 << 10, 2**0.25
 
@@ -116,7 +116,7 @@ def costs_here(*, emulated: bool = False) -> Costs:
     except (Unavailable, DriverError, UsageError):
         from isthmus.decide.advice.machine import machine_profile
 
-        source = f"estimated: no GPU here, so by the profile of {_OTHER_MACHINE}"
+        source = f"the profile of {_OTHER_MACHINE}, as there is no GPU here"
         return costs_of(machine_profile(_OTHER_MACHINE), source, estimated=True)
     profile = None
     if used.measured:

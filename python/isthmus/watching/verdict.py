@@ -31,8 +31,8 @@ class Cause(StrEnum):
 
     REPEATED = "copied again"
     TINY = "tiny copies"
-    PAGEABLE_UP = "pageable up"
-    PAGEABLE_DOWN = "pageable down"
+    PAGEABLE_UP = "pageable uploads"
+    PAGEABLE_DOWN = "pageable downloads"
     PINNING = "pinning in a loop"
     WAITING = "waiting for a copy"
 
@@ -40,10 +40,11 @@ class Cause(StrEnum):
 ADVICE = {
     Cause.REPEATED: "keep it on the GPU: these seem to be the same bytes (16 words of each upload "
     "were compared)",
-    Cause.TINY: "copy them together: one buffer, or one isthmus.copy of lists",
-    Cause.PAGEABLE_UP: "isthmus.copy, `isthmus exec`, or a pinned source that is kept "
+    Cause.TINY: "copy them together (one buffer, or one isthmus.copy of lists); collect results "
+    "such as .item() on the GPU",
+    Cause.PAGEABLE_UP: "use isthmus.copy, `isthmus exec`, or a pinned source that is kept "
     "(isthmus.pinned, pin_memory=True)",
-    Cause.PAGEABLE_DOWN: "isthmus.copy, `isthmus exec`, or a pinned target that is kept "
+    Cause.PAGEABLE_DOWN: "use isthmus.copy, `isthmus exec`, or a pinned target that is kept "
     "(isthmus.pinned)",
     Cause.PINNING: "pin once and keep the buffer; isthmus.pinned keeps what is freed",
     Cause.WAITING: "wait where the result is needed, and compute meanwhile (an event, "

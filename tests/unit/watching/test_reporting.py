@@ -97,7 +97,7 @@ def test_ranks_are_one_line_each_and_the_slowest_comes_first(tmp_path: Path) -> 
     assert "3 processes, 3 ranks" in text
     rows = text.split("\n\nRanks\n")[1].split("\n\n")[0].splitlines()
     assert [row.split()[0] for row in rows] == ["rank", "2", "1", "0"]
-    assert "pageable up" in rows[1]
+    assert "pageable uploads" in rows[1]
     assert "/src/b.py:7 load" in rows[1]
     assert text.count("Copies took") == 1
 

@@ -92,13 +92,13 @@ def verdict_sentence(report: WatchReport) -> str:
         if seconds
     ]
     part = found.avoidable_seconds / found.seconds
+    how = "an estimated " if report.estimated else ""
     avoidable = (
-        f"{readable(found.avoidable_seconds, 's')} of these avoidable ({part:.0%})"
+        f"{how}{readable(found.avoidable_seconds, 's')} of that was avoidable ({part:.0%})"
         if found.avoidable_seconds
-        else "nothing of it avoidable"
+        else "none of that was avoidable"
     )
-    how = "estimated, " if report.estimated else ""
-    return f"Copies took {readable(found.seconds, 's')} ({', '.join(parts)}); {how}{avoidable}."
+    return f"Copies took {readable(found.seconds, 's')} ({', '.join(parts)}); {avoidable}."
 
 
 def verdict_line(report: WatchReport) -> str:
@@ -272,17 +272,17 @@ def _command_words(line: ProcessLine) -> str:
 
 def cause_text(one: Finding) -> str:
     """Write what a cause took, and would take."""
-    then = readable(one.predicted_seconds, "s") if one.predicted_seconds else "none"
-    return f"{one.cause}: {readable(one.seconds, 's')}, predicted {then}"
+    then = readable(one.predicted_seconds, "s") if one.predicted_seconds else "0"
+    size = f", {approximate_size(one.bytes)}" if one.bytes else ""
+    number = counted(one.calls, "call")
+    return f"{one.cause}: {readable(one.seconds, 's')}, predicted {then} ({number}{size})"
 
 
 def _finding_lines(one: Finding, width: int) -> list[str]:
-    size = f", {approximate_size(one.bytes)}" if one.bytes else ""
-    title = f"- {cause_text(one)} ({counted(one.calls, 'call')}{size})"
     change = wrapped(f"    change: {one.change}", width, indent="      ")
     more = len(one.places) - _MOST_PLACES
     return [
-        *wrapped(title, width),
+        *wrapped(f"- {cause_text(one)}", width),
         *change,
         *_place_lines(one.places[:_MOST_PLACES], width, "    at "),
         *([f"    and at {counted(more, 'more place')}"] if more > 0 else []),
