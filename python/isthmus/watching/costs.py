@@ -14,7 +14,7 @@ NEVER_BYTES = 1 << 62
 _DIRECTIONS = {"up": "h2d", "down": "d2h"}
 # A machine without a GPU that reads another's counters.
 _OTHER_MACHINE = "h100-sxm-pcie5"
-_HERE = "defaults, as this machine has no profile yet: run `isthmus profile`"
+_HERE = "defaults, for want of a profile (run `isthmus profile`)"
 # Where staging is compared with the driver, from the largest size down: four sizes a doubling.
 _LARGEST_BYTES, _SMALLEST_BYTES, _STEP = 1 << 30, 4 << 10, 2**0.25
 

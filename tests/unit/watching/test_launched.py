@@ -99,6 +99,13 @@ def test_a_python_without_calls_of_cuda_does_not_wait_for_what_reports(
     assert "isthmus.watching.reporting" not in done.err
 
 
+def test_a_launcher_that_copied_nothing_says_nothing(libraries: Path, tmp_path: Path) -> None:
+    made = CounterFile().write(tmp_path / "made")
+    (tmp_path / "rank.py").write_text(RANK)
+    done = started(libraries, "rank.py", str(made), watch="1", cwd=tmp_path)
+    assert (done.code, done.err) == (6, "")
+
+
 def test_two_runs_in_one_shell_have_two_folders_and_the_ranks_of_one_have_one(
     libraries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

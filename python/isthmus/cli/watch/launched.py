@@ -98,8 +98,8 @@ def _at_exit() -> None:
 
 def _say_verdict() -> None:
     """
-    Say in one line what this process's copies cost. Nothing if it made no call of CUDA: then the
-    folder that was made for it goes, unless its children have counted there.
+    Say in one line what this process's copies cost; nothing if there were none. Without any call of
+    CUDA the folder that was made for it goes, unless its children have counted there.
     """
     from isthmus.cli.stderr import say_lines
     from isthmus.watching.environment import FOLDER, own_counters
@@ -119,6 +119,7 @@ def _say_verdict() -> None:
         costs = costs_here(emulated=process.emulated)
         report = report_on([process], costs, until_ns=time.time_ns())
         hint = f"isthmus watch --read {process.path.parent}"
-        say_lines(f"{verdict_line(report)} ({hint})")
+        if report.verdict.seconds:
+            say_lines(f"{verdict_line(report)} ({hint})")
     except Exception as error:  # noqa: BLE001 - the program has ended well, whatever fails here
         say_lines(f"isthmus watch: no verdict: {error}")

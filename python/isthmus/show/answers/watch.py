@@ -98,7 +98,8 @@ def verdict_sentence(report: WatchReport) -> str:
         if found.avoidable_seconds
         else "none of that was avoidable"
     )
-    return f"Copies took {readable(found.seconds, 's')} ({', '.join(parts)}); {avoidable}."
+    of_these = f" ({', '.join(parts)})" if found.copy_seconds < found.seconds else ""
+    return f"Copies took {readable(found.seconds, 's')}{of_these}; {avoidable}."
 
 
 def verdict_line(report: WatchReport) -> str:
