@@ -63,6 +63,17 @@ Number atomicAdd(Number* target, Number increment) {
 }
 
 template <typename Number>
+Number atomicCAS(Number* target, Number seen, Number other) {
+  __atomic_compare_exchange_n(target, &seen, other, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+  return seen;
+}
+
+template <typename Number>
+Number atomicExch(Number* target, Number other) {
+  return __atomic_exchange_n(target, other, __ATOMIC_SEQ_CST);
+}
+
+template <typename Number>
 Number atomicMin(Number* target, Number other) {
   Number seen = __atomic_load_n(target, __ATOMIC_SEQ_CST);
   while (other < seen && !__atomic_compare_exchange_n(target, &seen, other, false, __ATOMIC_SEQ_CST,
