@@ -19,6 +19,7 @@ void bind_measure_paths(nanobind::module_& m);
 void bind_windows(nanobind::module_& m);
 void bind_pinned(nanobind::module_& m);
 void bind_paged(nanobind::module_& m);
+void bind_row_cache(nanobind::module_& m);
 void bind_own_policy(nanobind::module_& m);
 void bind_pages(nanobind::module_& m);
 void bind_copy_future(nanobind::module_& m);

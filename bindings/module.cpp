@@ -25,6 +25,7 @@ NB_MODULE(_native, m) {
   bind_transfer(m);
   bind_saving(m);
   bind_paged(m);
+  bind_row_cache(m);
   bind_pages(m);
   bind_own_policy(m);
   bind_sim(m);

@@ -7,19 +7,17 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bindings/bindings.hpp"
 #include "bindings/gil.hpp"
+#include "bindings/memory/open_object.hpp"
 #include "bindings/text.hpp"
 #include "bindings/unlocked.hpp"
 #include "device/kernels.hpp"
-#include "driver/forks.hpp"
 #include "host/memory/memory_map.hpp"
 #include "paged/paged_file.hpp"
 #include "paged/paged_memory.hpp"
@@ -37,48 +35,7 @@ using isthmus::PagedStats;
 
 namespace {
 
-/// A paged array that one thread may close while others call it. Called without the GIL: a call may
-/// wait for the device, and closing waits for calls. In a forked child its locks may be held for ever
-/// by a thread of the parent: nothing there takes one.
-class OpenPaged {
-public:
-  explicit OpenPaged(std::unique_ptr<PagedMemory> memory) : memory_(std::move(memory)) {}
-
-  /// Calls use(memory). Nobody closes it meanwhile.
-  ///
-  /// Throws      UsageError if it was closed before, and in a forked child
-  template <typename Use>
-  auto call(const Use& use) const {
-    isthmus::require_own_process(process_, "this paged array");
-    const std::shared_lock lock(closing_);
-    if (memory_ == nullptr) throw isthmus::UsageError("this paged array was closed");
-    return use(*memory_);
-  }
-  /// Writes back what was stored, and ends the array. If that fails it goes on. In a forked child it
-  /// does nothing: what was stored is the parent's.
-  void close() {
-    end([](PagedMemory& memory) { memory.finish(); });
-  }
-  /// Ends the array, and loses what was stored and not written back.
-  void give_up() {
-    end([](PagedMemory& memory) { memory.give_up(); });
-  }
-
-private:
-  template <typename Finish>
-  void end(const Finish& finish) {
-    if (process_ != isthmus::process_generation()) return;
-    const std::unique_lock lock(closing_);
-    if (memory_ == nullptr) return;
-    finish(*memory_);
-    memory_.reset();
-  }
-
-  std::uint64_t process_ = isthmus::process_generation();
-  std::unique_ptr<PagedMemory> memory_;
-  mutable std::shared_mutex closing_;
-};
-
+using OpenPaged = OpenObject<PagedMemory>;
 using SharedPaged = Unlocked<std::unique_ptr<OpenPaged>>;
 struct SharedFile {
   std::shared_ptr<const PagedFile> file;
@@ -285,7 +242,7 @@ void bind_paged(nb::module_& m) {
                                               file == nullptr ? nullptr : file->file};
             const PagedOptions options{unit_bytes, budget_bytes};
             auto memory = std::make_unique<PagedMemory>(*context, *kernels, source, options);
-            new (self) SharedPaged(std::make_unique<OpenPaged>(std::move(memory)));
+            new (self) SharedPaged(std::make_unique<OpenPaged>(std::move(memory), "this paged array"));
           },
           "context"_a, "kernels"_a, "pointer"_a, "size_bytes"_a, "item_bytes"_a, "read_only"_a,
           "unit_bytes"_a, "budget_bytes"_a.none(), "owner"_a, "file"_a.none(),

@@ -31,15 +31,24 @@ bool made_for_another_driver(CUresult result) {
 
 void Kernel::launch_as_with(const Settings& settings, CUstream stream, unsigned num_blocks,
                             unsigned block_lanes, void** arguments) const {
-  if (!settings.priority) {
+  if (!settings.priority && !settings.cooperative) {
     driver_.call(symbol::launch_kernel)(function_, num_blocks, 1U, 1U, block_lanes, 1U, 1U,
                                         settings.shared_bytes, stream, arguments,
                                         static_cast<void**>(nullptr));
     return;
   }
-  CUlaunchAttribute attribute{};
-  attribute.id = CU_LAUNCH_ATTRIBUTE_PRIORITY;
-  attribute.value.priority = *settings.priority;
+  std::array<CUlaunchAttribute, 2> attributes{};
+  unsigned num_attributes = 0;
+  if (settings.priority) {
+    CUlaunchAttribute& attribute = attributes[num_attributes++];
+    attribute.id = CU_LAUNCH_ATTRIBUTE_PRIORITY;
+    attribute.value.priority = *settings.priority;
+  }
+  if (settings.cooperative) {
+    CUlaunchAttribute& attribute = attributes[num_attributes++];
+    attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    attribute.value.cooperative = 1;
+  }
   CUlaunchConfig config{};
   config.gridDimX = num_blocks;
   config.gridDimY = config.gridDimZ = 1;
@@ -47,8 +56,8 @@ void Kernel::launch_as_with(const Settings& settings, CUstream stream, unsigned 
   config.blockDimY = config.blockDimZ = 1;
   config.sharedMemBytes = settings.shared_bytes;
   config.hStream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = 1;
+  config.attrs = attributes.data();
+  config.numAttrs = num_attributes;
   driver_.call(symbol::launch_kernel_ex)(&config, function_, arguments,
                                          static_cast<void**>(nullptr));
 }

@@ -52,10 +52,12 @@ public:
   struct Settings {
     unsigned shared_bytes = 0;         ///< dynamic shared memory, allowed by allow_shared()
     std::optional<int> priority = {};  ///< as of cuStreamCreateWithPriority; not set: the stream's
+    bool cooperative = false;          ///< all blocks are resident at once, or none starts
   };
   /// The same with settings.
   ///
-  /// Throws      also Unavailable: a priority on a driver older than CUDA 11.8.
+  /// Throws      also Unavailable: a priority, or a cooperative launch, on a driver older than CUDA
+  ///             11.8.
   template <typename... Arguments>
   void launch_as(const Settings& settings, CUstream stream, unsigned num_blocks,
                  unsigned block_lanes, Arguments... arguments) const {
