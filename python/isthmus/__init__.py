@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from isthmus.move.device_memory import device_empty
     from isthmus.move.emulation import emulated
     from isthmus.move.paged.array import PagedArray, PagedStats
+    from isthmus.move.paged.row_cache import RowCache, RowCacheStats
     from isthmus.move.paged.header import paged_header
     from isthmus.move.safetensors.loading import load_safetensors, safetensors_metadata
     from isthmus.move.safetensors.saving import save_safetensors
@@ -134,6 +135,8 @@ _LAZY = {
     "OutOfDeviceMemory": "isthmus.errors",
     "PagedArray": "isthmus.move.paged.array",
     "PagedStats": "isthmus.move.paged.array",
+    "RowCache": "isthmus.move.paged.row_cache",
+    "RowCacheStats": "isthmus.move.paged.row_cache",
     "PreparedCopy": "isthmus.move.transfer.blocks",
     "Profile": "isthmus.decide.profile.model",
     "Result": "isthmus.measure.run.model",

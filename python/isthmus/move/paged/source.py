@@ -114,7 +114,7 @@ def _pinned_bytes(size_bytes: int, device: int) -> "NDArray[Any]":
         return pinned.empty(size_bytes, "u1", device=device)
     except (OutOfDeviceMemory, Unavailable) as error:
         error.add_note(
-            "hint: a paged array of a file has all of its bytes in pinned memory, "
+            "hint: the bytes of an array in a file are held in pinned memory, "
             f"{format_size(size_bytes)}: take a part of the array, such as mapped[first:end]"
         )
         raise
@@ -147,9 +147,9 @@ class Source:
     file: MappedFile | None = None
 
 
-def source_of(given: object, device: int) -> Source:
-    """Take a NumPy array in C order, perhaps memory-mapped, of which a paged array can be made."""
-    array = _checked(given)
+def source_of(given: object, device: int, what: str = "a paged array") -> Source:
+    """Take a NumPy array in C order, perhaps memory-mapped, of which `what` can be made."""
+    array = _checked(given, what)
     file = MappedFile(array, device) if is_mapped(array) else None
     if file is None:
         require_no_file(array)
@@ -163,18 +163,18 @@ def source_of(given: object, device: int) -> Source:
     )
 
 
-def _checked(given: object) -> "NDArray[Any]":
+def _checked(given: object, what: str) -> "NDArray[Any]":
     numpy = numpy_module()
     if isinstance(given, str | os.PathLike):
         raise UsageError(
-            f"a paged array can't be made of a path alone: {os.fspath(given)!r} doesn't say which "
+            f"{what} can't be made of a path alone: {os.fspath(given)!r} doesn't say which "
             "items the file has",
             hint="map it: numpy.memmap(path, dtype, mode='r+', offset=0, shape=...), or "
             "numpy.load(path, mmap_mode='r+') for a .npy file",
         )
     if not isinstance(given, numpy.ndarray):
         raise UsageError(
-            f"a paged array can't be made of a '{type(given).__name__}'",
+            f"{what} can't be made of a '{type(given).__name__}'",
             hint="pass its .numpy(), which is the memory of a tensor of the host"
             if hasattr(given, "numpy")
             else "pass a NumPy array; isthmus.pinned.empty() makes one that is pinned already",
@@ -183,17 +183,17 @@ def _checked(given: object) -> "NDArray[Any]":
     if not array.flags.c_contiguous:
         raise UsageError(
             f"this array of shape {array.shape} has gaps or isn't in C order",
-            hint="a contiguous copy would be different memory: make the paged array of that",
+            hint=f"a contiguous copy would be different memory: make {what} of that",
         )
     if array.dtype.kind not in "biufc" or array.dtype.itemsize not in _ITEM_BYTES:
         raise UsageError(
-            f"items of {array.dtype}: a paged array has booleans, integers, floats or complex "
+            f"items of {array.dtype}: {what} has booleans, integers, floats or complex "
             "numbers of 1, 2, 4, 8 or 16 bytes"
         )
     if not array.dtype.isnative:
         raise UsageError(f"items of {array.dtype} are in another machine's byte order")
     if array.size == 0:
-        raise UsageError("a paged array needs at least one item")
+        raise UsageError(f"{what} needs at least one item")
     if array.ctypes.data % array.dtype.itemsize != 0:
         raise UsageError(
             f"the first item isn't at a multiple of its {array.dtype.itemsize} bytes in memory",

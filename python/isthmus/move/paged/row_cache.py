@@ -1,0 +1,311 @@
+"""`isthmus.RowCache`: rows of a host table that the GPU holds, chosen on the GPU."""
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from isthmus import _native
+from isthmus.errors import CODES_THAT_END_A_CONTEXT, DriverError, UsageError
+from isthmus.move.arrays.device_array import DeviceArray
+from isthmus.move.arrays.loaded import loaded_type
+from isthmus.move.arrays.ordinals import ordinal_of
+from isthmus.move.arrays.streams import library_of
+from isthmus.move.paged.at_exit import close_at_exit
+from isthmus.move.paged.header import kernels_of
+from isthmus.move.paged.operands import handle_of, index_of
+from isthmus.move.paged.source import is_mapped, source_of
+from isthmus.move.transfer.copying import default_transfers
+from isthmus.move.transfer.packing import numpy_module
+from isthmus.move.windows.opening import default_windows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isthmus.move.arrays.accepted import ArrayLike, DeviceLike, StreamLike
+
+RowCacheStats = _native.RowCacheStats
+_MOST_SLOTS = (1 << 31) - 1
+
+
+class RowCache:
+    """
+    Rows of a table in host memory that the GPU holds, for kernels that need some of them by number.
+
+    `ensure(keys)` gives the slots of rows in `rows`, and fetches those that aren't there. Looking
+    up, making room and fetching happen on the GPU, in the stream, in one launch: the CPU reads
+    nothing, so that a CUDA graph repeats it with the keys that it finds then.
+
+    Slots are valid until the next `ensure` in the cache: a call never evicts a row that it needs
+    itself, and `prefetch` none of the last `ensure`. With `write_back`, rows may be stored to.
+
+    The table is pinned as long as the cache is open, if it isn't already. A row that the GPU holds
+    doesn't see what the CPU changes in the table. docs/row-cache.md has the costs.
+
+    Calls that aren't captured follow each other, in whatever streams they are made. What uses their
+    rows doesn't: the work on the last slots must be ordered before the next `ensure`, as it is in
+    one stream. A graph's calls are ordered by the caller alone; calls beside each other are found,
+    and reported.
+
+    A context manager: `close()` at the end. May be used from any thread.
+
+    Attributes:
+        rows: The GPU's rows, [slots, ...] of the table's type: index it by slots. Every library
+            takes it by DLPack. It stays valid after `close`.
+        keys: The row of each slot: int32 on the GPU; -1: none yet.
+        device: The GPU's ordinal.
+        device_bytes: The device memory that the cache takes.
+    """
+
+    def __init__(
+        self,
+        table: "NDArray[Any]",
+        rows: int,
+        *,
+        policy: Literal["lru", "clock"] = "lru",
+        write_back: bool = False,
+        device: "DeviceLike | None" = None,
+    ) -> None:
+        """
+        Pin the table, and allocate the device's memory. Nothing is copied there yet.
+
+        Args:
+            table: A NumPy array in C order whose rows along axis 0 have 256 bytes to 256 MiB, in
+                whole 16 bytes. `isthmus.pinned.empty` is pinned already; others are pinned here. A
+                memory-mapped one is read into pinned memory as a whole, and can't be written back.
+            rows: How many rows the GPU holds: at least as many as one call has distinct keys.
+            policy: Which row makes room, of 32 that come in turn: "lru": the one that wasn't used
+                for longest; "clock": one that wasn't used since its turn before.
+            write_back: Rows may be stored to (`update`, `mark_dirty`). They go back to the table
+                before their slots are used again, and in `flush` and `close`.
+            device: As for `isthmus.device_empty`; None is the first.
+
+        Raises:
+            UsageError: The table, its rows or their number is invalid, or a file has become
+                shorter. Nothing was changed.
+            OutOfDeviceMemory: The rows don't fit, or the maps: 4 bytes for each row of the table,
+                and 9 for each that is held.
+            Unavailable: There is no GPU or no NVRTC; or the table's pages can't be pinned.
+        """
+        if policy not in {"lru", "clock"}:
+            raise UsageError(f"there is no policy {policy!r}: there are lru and clock")
+        slots = index_of("rows", rows)
+        if slots > _MOST_SLOTS:
+            raise UsageError(f"a cache of {slots} rows: it has less than 2^31")
+        if write_back and is_mapped(table):
+            raise UsageError(
+                "rows can't be written back to a memory-mapped table, which is read as a whole",
+                hint="load it to isthmus.pinned.empty(), and save it at the end",
+            )
+        windows = default_windows()
+        self.device = ordinal_of(0 if device is None else device, windows._driver)
+        self._source = source_of(table, self.device, "a row cache")
+        if not self._source.shape[1:]:
+            raise UsageError("the table has one dimension: rows lie along the first of two or more")
+        context = windows._pending_work.context(self.device)
+        numpy = numpy_module()
+        row_shape, dtype = self._source.shape[1:], self._source.dtype
+        self.rows = DeviceArray(context, (slots, *row_shape), dtype, self.device)
+        self.keys = DeviceArray(context, (slots,), numpy.dtype("int32"), self.device)
+        self._context = context
+        self._transfers = default_transfers()._native
+        if self._source.file:
+            self._source.file.load()
+        native = _native.RowCache(
+            context,
+            kernels_of(windows, self.device),
+            table=self._source.pointer,
+            num_rows=self._source.shape[0],
+            row_bytes=int(numpy.prod(row_shape)) * dtype.itemsize,
+            read_only=self._source.read_only,
+            rows=self.rows.pointer,
+            keys=self.keys.pointer,
+            num_slots=slots,
+            has_clock=policy == "clock",
+            write_back=bool(write_back),
+            owner=(self._source.held, self.rows, self.keys),
+        )
+        self.device_bytes = self.rows.nbytes + self.keys.nbytes + native.device_bytes
+        self._native: _native.RowCache | None = native
+        close_at_exit(self)
+
+    @property
+    def _open(self) -> _native.RowCache:
+        """Give the native part; raise UsageError if the cache was closed."""
+        if self._native is None:
+            raise UsageError("this row cache was closed")
+        return self._native
+
+    def ensure(self, keys: "ArrayLike", stream: "StreamLike | None" = None) -> Any:  # noqa: ANN401
+        """
+        Give the slots of rows, and fetch those that the GPU doesn't hold. Returns at once.
+
+        Args:
+            keys: Numbers of rows, int32 or int64, of any shape, on the GPU: an array of PyTorch,
+                CuPy or JAX, or a DeviceArray. Keys may repeat; a row is fetched once. They are read
+                in the stream.
+            stream: As for `isthmus.copy`: None is the current stream of the keys' library.
+
+        Returns:
+            int32, in the shape of `keys`, an array of the same library: `rows[slots]` are the rows,
+                for later work in the stream. -1 for a key that is no row of the table, or found no
+                room: no row of the cache was lost for it. A graph that has captured the call
+                writes to the same array: keep it.
+
+        Raises:
+            UsageError: `keys` are wrong, or an *earlier* call has had such a key: it is raised
+                once, and nothing was enqueued. `check()` raises it as soon as that call has ended.
+            DriverError: The driver refuses the launch.
+        """
+        slots, library = self._slots_for(keys)
+        used = self._open.ensure(self._transfers, keys, slots, stream)
+        if library != "jax":
+            return slots
+        import jax.dlpack
+
+        # JAX takes an array only when it is complete.
+        _native.synchronize_stream(self._context, used)
+        return jax.dlpack.from_dlpack(slots)
+
+    def prefetch(self, keys: "ArrayLike", stream: "StreamLike | None" = None) -> None:
+        """
+        Fetch rows that a later `ensure` will ask for, usually in another stream, beside the work on
+        the last slots. Later calls of the cache wait for it.
+
+        It makes no room among the rows of the last `ensure`, nor of other prefetches since then: a
+        row that finds none isn't fetched, which is no error.
+
+        Args:
+            keys: As for `ensure`. Keep them until the stream has come so far.
+            stream: The same.
+
+        Raises:
+            UsageError: As for `ensure`.
+        """
+        self._open.ensure(self._transfers, keys, None, stream)
+
+    def update(
+        self, slots: "ArrayLike", values: "ArrayLike", stream: "StreamLike | None" = None
+    ) -> None:
+        """
+        Store rows: `rows[slots[i]] = values[i]`, and mark them as `mark_dirty` does.
+
+        Args:
+            slots: int32 or int64 on the GPU, of the last `ensure`. -1 is left out. Of several rows
+                for one slot any part may be stored.
+            values: A row for each, on the GPU, in C order.
+            stream: As for `ensure`.
+
+        Raises:
+            UsageError: The arrays are wrong, or the cache doesn't write back. Nothing was stored.
+        """
+        self._open.update(self._transfers, slots, values, stream)
+
+    def mark_dirty(self, slots: "ArrayLike", stream: "StreamLike | None" = None) -> None:
+        """
+        Say that kernels have stored to rows of the last `ensure`, before these lose their slots.
+
+        Args:
+            slots: As for `update`.
+            stream: The same.
+
+        Raises:
+            UsageError: As for `update`.
+        """
+        self._open.update(self._transfers, slots, None, stream)
+
+    def flush(self, stream: "StreamLike | None" = None) -> None:
+        """
+        Write back the rows that were stored to.
+
+        Args:
+            stream: None: after all work that the GPU was given; the table has them on return. Else
+                in this stream: read the table when it is complete.
+        """
+        if stream is None:
+            self._open.flush_and_wait()
+        else:
+            self._open.flush(handle_of(stream))
+
+    def stats(self) -> RowCacheStats:
+        """
+        Count keys, hits and rows of the calls that have ended. Waits for nothing: the GPU writes
+        the counts to pinned memory.
+        """
+        return self._open.stats()
+
+    def check(self) -> None:
+        """
+        Raise the error of a call that has ended. Waits for nothing.
+
+        Raises:
+            UsageError: Keys were no rows of the table, or found no room: once for each; or calls
+                ran beside each other, after which the cache can't be trusted.
+        """
+        self._open.check()
+
+    def close(self) -> None:
+        """
+        Write back what was stored, free the maps, and let the table go.
+
+        All work that the GPU was given before is waited for, and so are calls of other threads.
+        Closing twice is fine. A cache that is open when the interpreter ends is closed. No graph
+        that has captured its calls may be launched any more.
+
+        Raises:
+            DriverError: The driver refused, such as while a stream is captured. The cache stays
+                open, unless the device is lost.
+        """
+        native = self._native
+        if native is None:
+            return
+        try:
+            native.close()
+        except DriverError as error:
+            if error.code in CODES_THAT_END_A_CONTEXT:
+                native.give_up()
+                self._let_go()
+            raise
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Only when the native part has ended: it uses the table."""
+        self._native = None
+        self._source.held.release()
+
+    def _slots_for(self, keys: object) -> tuple[Any, str]:
+        """Allocate slots for keys, in their library, and name that."""
+        shape = getattr(keys, "shape", None)
+        if not isinstance(shape, tuple):
+            raise UsageError(
+                f"keys are an array of int32 or int64 on a GPU, not a '{type(keys).__name__}'"
+            )
+        library = library_of(keys)
+        if library is not None and library.__name__ == "torch":
+            tensor: Any = keys
+            return library.empty(shape, dtype=library.int32, device=tensor.device), "torch"
+        if library is not None:
+            with library.cuda.Device(self.device):
+                return library.empty(shape, "int32"), "cupy"
+        jax_array = loaded_type("jax", "Array")
+        is_jax = jax_array is not None and isinstance(keys, jax_array)
+        dtype = numpy_module().dtype("int32")
+        return DeviceArray(self._context, shape, dtype, self.device), "jax" if is_jax else ""
+
+    def __enter__(self) -> Self:
+        """Give the cache itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Name the rows, the table and the GPU."""
+        return (
+            f"RowCache(rows={self.rows.shape[0]}, table={self._source.shape}, "
+            f"dtype={self._source.dtype}, device={self.device})"
+        )
