@@ -43,17 +43,16 @@ __device__ inline IsthmusCacheCounts isthmus_look_up_all(const IsthmusRowCache& 
 }
 
 /// Gives the rows that this warp's lanes have claimed their slots, and fetches them.
-__device__ inline void isthmus_admit_all(const IsthmusRowCache& cache,
-                                         const IsthmusCacheKeys& call, uint32_t epoch,
-                                         uint32_t base, IsthmusCacheCounts& counts) {
+__device__ inline void isthmus_admit_all(const IsthmusRowCache& cache, const IsthmusCacheKeys& call,
+                                         uint32_t epoch, uint32_t base,
+                                         IsthmusCacheCounts& counts) {
   const uint64_t lane = isthmus_lane() % kIsthmusCacheLanes;
   for (uint64_t first = isthmus_lane() - lane; first < call.count; first += isthmus_num_lanes()) {
     const uint64_t i = first + lane;
     IsthmusCacheJob job = {kIsthmusNobody, 0, kIsthmusNobody};
     if (i < call.count) {
       const uint64_t key = isthmus_index_at(call.keys, call.key_bytes, i);
-      if (key < cache.num_rows &&
-          isthmus_seen(cache.map + key) == (kIsthmusClaimed | uint32_t(i)))
+      if (key < cache.num_rows && isthmus_seen(cache.map + key) == (kIsthmusClaimed | uint32_t(i)))
         job = isthmus_admit(cache, uint32_t(key), epoch, base, counts);
     }
     if (cache.jobs == nullptr)
@@ -164,8 +163,7 @@ extern "C" __global__ void __launch_bounds__(256)
   const uint32_t last = isthmus_seen(&cache.state->epoch);
   const uint32_t epoch = last + 1 == 0 ? 1 : last + 1;
   const uint32_t base = call.slots == nullptr ? isthmus_seen(&cache.state->ensured) : epoch;
-  if (isthmus_lane() == 0 && atomicExch(&cache.state->busy, 1u) != 0)
-    isthmus_note_unordered(cache);
+  if (isthmus_lane() == 0 && atomicExch(&cache.state->busy, 1u) != 0) isthmus_note_unordered(cache);
   IsthmusCacheCounts counts = isthmus_look_up_all(cache, call, epoch);
   const bool stays = isthmus_any_of_block(counts.missing != 0);
   if (!stays) {
@@ -208,8 +206,8 @@ extern "C" __global__ void __launch_bounds__(256)
   const uint64_t lane = isthmus_lane() % kIsthmusCacheLanes;
   for (uint64_t first = isthmus_lane() - lane; first < slots.count; first += isthmus_num_lanes()) {
     const uint64_t i = first + lane;
-    const uint64_t slot = i < slots.count ? isthmus_index_at(slots.keys, slots.key_bytes, i)
-                                          : kIsthmusNobody;
+    const uint64_t slot =
+        i < slots.count ? isthmus_index_at(slots.keys, slots.key_bytes, i) : kIsthmusNobody;
     const bool has = slot < cache.num_slots;
     if (has) cache.dirty[slot] = 1;
     if (values != nullptr)
@@ -226,8 +224,8 @@ extern "C" __global__ void __launch_bounds__(256)
   for (uint64_t first = isthmus_lane() - lane; first < cache.num_slots;
        first += isthmus_num_lanes()) {
     const uint64_t slot = first + lane;
-    const bool has = slot < cache.num_slots && cache.dirty[slot] != 0 &&
-                     cache.keys[slot] != kIsthmusNobody;
+    const bool has =
+        slot < cache.num_slots && cache.dirty[slot] != 0 && cache.keys[slot] != kIsthmusNobody;
     const uint64_t key = has ? cache.keys[slot] : 0;
     isthmus_move_of_lanes(has, cache.rows + (has ? slot * cache.row_bytes : 0),
                           const_cast<uint8_t*>(cache.table) + key * cache.row_bytes,

@@ -19,14 +19,14 @@ constexpr uint32_t kIsthmusNarrowBytes = 4096;
 /// What calls count. The report, in pinned memory, has the same after each call.
 enum IsthmusCacheCounter : uint32_t {
   kIsthmusCalls,
-  kIsthmusKeys,       ///< positions, of all calls
-  kIsthmusMissing,    ///< positions whose row had no slot before the call
-  kIsthmusFetched,    ///< rows
-  kIsthmusEvicted,    ///< rows
-  kIsthmusWritten,    ///< rows
-  kIsthmusFull,       ///< positions of ensure that found no room
-  kIsthmusBeyond,     ///< positions whose keys are no rows of the table
-  kIsthmusUnordered,  ///< calls that ran beside another one
+  kIsthmusKeys,         ///< positions, of all calls
+  kIsthmusMissing,      ///< positions whose row had no slot before the call
+  kIsthmusFetched,      ///< rows
+  kIsthmusEvicted,      ///< rows
+  kIsthmusWritten,      ///< rows
+  kIsthmusFull,         ///< positions of ensure that found no room
+  kIsthmusBeyond,       ///< positions whose keys are no rows of the table
+  kIsthmusUnordered,    ///< calls that ran beside another one
   kIsthmusFirstBeyond,  ///< 1 + the least position of the last call that had one
   kIsthmusNumCounters
 };
@@ -44,20 +44,20 @@ struct IsthmusCacheState {
   uint32_t ensured;    ///< of the last call but prefetches
   uint32_t hand;       ///< chunks that were visited
   uint32_t exhausted;  ///< in this call there are no more victims
-  uint32_t blocks;     ///< of this launch: that have looked up their keys, and << 16: that have left
+  uint32_t blocks;  ///< of this launch: that have looked up their keys, and << 16: that have left
   uint32_t busy;
   uint32_t num_jobs, num_ready_jobs;
 };
 
 /// cpp/src/paged/row_cache.cpp has the same struct.
 struct IsthmusRowCache {
-  const uint8_t* table;     ///< [num_rows][row_bytes], the host's
-  uint8_t* rows;            ///< [num_slots][row_bytes]
-  uint32_t* map;            ///< [num_rows]
-  uint32_t* keys;           ///< [num_slots]
-  uint32_t* words;          ///< [num_slots, in whole chunks]: the last call that used it; 0: none
-  uint8_t* dirty;           ///< [num_slots]; null: nothing is written back
-  IsthmusCacheJob* jobs;    ///< [num_slots]; null: rows are narrow
+  const uint8_t* table;   ///< [num_rows][row_bytes], the host's
+  uint8_t* rows;          ///< [num_slots][row_bytes]
+  uint32_t* map;          ///< [num_rows]
+  uint32_t* keys;         ///< [num_slots]
+  uint32_t* words;        ///< [num_slots, in whole chunks]: the last call that used it; 0: none
+  uint8_t* dirty;         ///< [num_slots]; null: nothing is written back
+  IsthmusCacheJob* jobs;  ///< [num_slots]; null: rows are narrow
   IsthmusCacheState* state;
   volatile uint64_t* report;
   uint64_t num_rows;

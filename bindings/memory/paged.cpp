@@ -242,7 +242,8 @@ void bind_paged(nb::module_& m) {
                                               file == nullptr ? nullptr : file->file};
             const PagedOptions options{unit_bytes, budget_bytes};
             auto memory = std::make_unique<PagedMemory>(*context, *kernels, source, options);
-            new (self) SharedPaged(std::make_unique<OpenPaged>(std::move(memory), "this paged array"));
+            new (self)
+                SharedPaged(std::make_unique<OpenPaged>(std::move(memory), "this paged array"));
           },
           "context"_a, "kernels"_a, "pointer"_a, "size_bytes"_a, "item_bytes"_a, "read_only"_a,
           "unit_bytes"_a, "budget_bytes"_a.none(), "owner"_a, "file"_a.none(),

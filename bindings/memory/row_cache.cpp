@@ -42,19 +42,20 @@ public:
     if (array.on_device() && array.size_bytes != 0) {
       const isthmus::CurrentContext current(context_);
       const auto at = reinterpret_cast<std::uintptr_t>(array.data);
-      const int device = array.device >= 0
-                             ? array.device
-                             : isthmus::pointer_facts(context_.driver(), at).device;
+      const int device =
+          array.device >= 0 ? array.device : isthmus::pointer_facts(context_.driver(), at).device;
       if (device != context_.device().ordinal)
         throw UsageError(std::string(name) + " are on GPU " + std::to_string(device) +
-                         ", and the row cache on GPU " +
-                         std::to_string(context_.device().ordinal) + ": copy them there");
+                         ", and the row cache on GPU " + std::to_string(context_.device().ordinal) +
+                         ": copy them there");
     } else if (array.size_bytes != 0) {
-      throw UsageError(std::string(name) +
-                       " are in host memory, and a row cache reads them on the GPU: pass an array "
-                       "of PyTorch, CuPy or JAX there, or isthmus.copy() to an isthmus.device_empty");
+      throw UsageError(
+          std::string(name) +
+          " are in host memory, and a row cache reads them on the GPU: pass an array "
+          "of PyTorch, CuPy or JAX there, or isthmus.copy() to an isthmus.device_empty");
     }
-    if (!array.contiguous()) throw UsageError(std::string(name) + " have gaps: pass a contiguous copy");
+    if (!array.contiguous())
+      throw UsageError(std::string(name) + " have gaps: pass a contiguous copy");
   }
   RowCacheKeys keys_of(const Array& array, const char* name) const {
     require_here(array, name);
@@ -106,8 +107,8 @@ std::uintptr_t ensure(const SharedCache& self, ArrayTransfers& transfers, nb::ha
   return chosen;
 }
 
-void update(const SharedCache& self, ArrayTransfers& transfers, nb::handle slots,
-            nb::handle values, nb::handle stream) {
+void update(const SharedCache& self, ArrayTransfers& transfers, nb::handle slots, nb::handle values,
+            nb::handle stream) {
   ReadArrays arrays(transfers.reader, Hold::call);
   const Array& changed = arrays.read(slots, Role::source);
   const Array* const given = values.is_none() ? nullptr : &arrays.read(values, Role::source);
@@ -154,7 +155,8 @@ void bind_row_cache(nb::module_& m) {
           "context"_a, "kernels"_a, "table"_a, "num_rows"_a, "row_bytes"_a, "read_only"_a, "rows"_a,
           "keys"_a, "num_slots"_a, "has_clock"_a, "write_back"_a, "owner"_a,
           nb::keep_alive<1, 13>(), Release(),
-          "Flushes when it is destroyed: `owner` keeps the table and the device's arrays until then.")
+          "Flushes when it is destroyed: `owner` keeps the table and the device's arrays until "
+          "then.")
       .def_prop_ro(
           "device_bytes",
           [](const SharedCache& self) {
@@ -173,9 +175,7 @@ void bind_row_cache(nb::module_& m) {
           "stream"_a, Release(), "Write back in a stream.")
       .def(
           "flush_and_wait",
-          [](const SharedCache& self) {
-            (***self).call([](RowCache& cache) { cache.flush(); });
-          },
+          [](const SharedCache& self) { (***self).call([](RowCache& cache) { cache.flush(); }); },
           Release(), "Write back; complete on return.")
       .def("stats",
            [](const SharedCache& self) {
@@ -183,9 +183,7 @@ void bind_row_cache(nb::module_& m) {
            })
       .def(
           "check",
-          [](const SharedCache& self) {
-            (***self).call([](RowCache& cache) { cache.check(); });
-          },
+          [](const SharedCache& self) { (***self).call([](RowCache& cache) { cache.check(); }); },
           Release(), "Raise UsageError for wrong keys of calls that have ended.")
       .def(
           "close", [](const SharedCache& self) { (*self)->object().close(); }, Release(),

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from isthmus.move.device_memory import device_empty
     from isthmus.move.emulation import emulated
     from isthmus.move.paged.array import PagedArray, PagedStats
-    from isthmus.move.paged.row_cache import RowCache, RowCacheStats
     from isthmus.move.paged.header import paged_header
+    from isthmus.move.paged.row_cache import RowCache, RowCacheStats
     from isthmus.move.safetensors.loading import load_safetensors, safetensors_metadata
     from isthmus.move.safetensors.saving import save_safetensors
     from isthmus.move.torch.loading import load_pt
@@ -79,6 +79,8 @@ __all__ = [
     "PreparedCopy",
     "Profile",
     "Result",
+    "RowCache",
+    "RowCacheStats",
     "Run",
     "SimulationResult",
     "StreamLike",

@@ -1285,6 +1285,80 @@ class PagedMemory:
 
     def reduce(self, first: int, count: int, kind: int, operation: int) -> float | int: ...
 
+class RowCacheStats:
+    """Counts of a row cache, of calls that have ended."""
+
+    def __repr__(self) -> str: ...
+
+    @property
+    def calls(self) -> int:
+        """Calls of ensure and prefetch, replays included."""
+
+    @property
+    def keys(self) -> int:
+        """Keys of all calls."""
+
+    @property
+    def hits(self) -> int:
+        """Keys whose rows were there before their call."""
+
+    @property
+    def fetched(self) -> int:
+        """Rows read from the table."""
+
+    @property
+    def evicted(self) -> int:
+        """Rows that made room."""
+
+    @property
+    def written(self) -> int:
+        """Rows written back to the table."""
+
+    @property
+    def without_room(self) -> int:
+        """Keys of ensure that found no room."""
+
+    @property
+    def beyond_table(self) -> int:
+        """Keys that are no rows of the table."""
+
+class RowCache:
+    """The host's side of a row cache."""
+
+    def __init__(self, context: Context, kernels: Kernels, table: int, num_rows: int, row_bytes: int, read_only: bool, rows: int, keys: int, num_slots: int, has_clock: bool, write_back: bool, owner: object) -> None:
+        """
+        Flushes when it is destroyed: `owner` keeps the table and the device's arrays until then.
+        """
+
+    @property
+    def device_bytes(self) -> int:
+        """Of device memory: the maps."""
+
+    def ensure(self, transfers: Transfers, keys: object, slots: object | None, stream: object | None) -> int:
+        """Give keys their slots; without `slots`, prefetch. Give the CUstream."""
+
+    def update(self, transfers: Transfers, slots: object, values: object | None, stream: object | None) -> None:
+        """Mark slots as stored to, or store values to them."""
+
+    def flush(self, stream: int) -> None:
+        """Write back in a stream."""
+
+    def flush_and_wait(self) -> None:
+        """Write back; complete on return."""
+
+    def stats(self) -> RowCacheStats: ...
+
+    def check(self) -> None:
+        """Raise UsageError for wrong keys of calls that have ended."""
+
+    def close(self) -> None:
+        """
+        Write back what was stored, and end the cache when no other thread uses it.
+        """
+
+    def give_up(self) -> None:
+        """End the cache, and lose what was stored and not written back."""
+
 class MigrationPolicy:
     """
     What moves when the GPU accesses a page: the defaults of a kind, with options by name.

@@ -3,11 +3,11 @@
 import ctypes
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 import isthmus
 from copies import on_host
@@ -27,7 +27,7 @@ def table_of(num_rows: int, width: int = 64, dtype: str = "float32") -> Array:
     return table
 
 
-def on_device(array: Any) -> isthmus.DeviceArray:
+def on_device(array: ArrayLike) -> isthmus.DeviceArray:
     given = np.asarray(array)
     made = isthmus.device_empty(given.shape, given.dtype)
     isthmus.copy(made, given)
@@ -42,14 +42,16 @@ def rows_at(cache: isthmus.RowCache, slots: Array) -> Array:
 @pytest.mark.parametrize("width", [64, 2000])  # of a row that one warp moves, and of a wide one
 @pytest.mark.parametrize("kind", ["i4", "i8"])
 def test_random_calls_find_what_a_table_has_that_is_stored_to(
-    policy: Any, width: int, kind: str
+    policy: Literal["lru", "clock"], width: int, kind: str
 ) -> None:
     random = np.random.default_rng(width)
     table = table_of(3000, width)
     wanted = table.copy()
     with isthmus.RowCache(table, 500, policy=policy, write_back=True) as cache:
         for turn in range(40):
-            asked = random.zipf(1.2, (20, 10)) % 3000 if turn % 2 else random.permutation(3000)[:400]
+            asked = (
+                random.zipf(1.2, (20, 10)) % 3000 if turn % 2 else random.permutation(3000)[:400]
+            )
             slots = cache.ensure(on_device(asked.astype(kind)))
             found = on_host(slots)
             assert found.shape == asked.shape
@@ -101,7 +103,13 @@ def test_keys_that_repeat_are_fetched_once_and_what_is_there_isnt_fetched() -> N
         again = on_host(cache.ensure(on_device([9, 7, 8])))
         assert again[:2].tolist() == [first[2], first[0]]
         stats = cache.stats()
-        assert (stats.calls, stats.keys, stats.hits, stats.fetched, stats.evicted) == (2, 7, 2, 3, 0)
+        assert (stats.calls, stats.keys, stats.hits, stats.fetched, stats.evicted) == (
+            2,
+            7,
+            2,
+            3,
+            0,
+        )
 
 
 def test_what_finds_no_room_has_no_slot_and_harms_nothing() -> None:
@@ -112,7 +120,7 @@ def test_what_finds_no_room_has_no_slot_and_harms_nothing() -> None:
         assert (found == -1).sum() == 36
         has_room = found >= 0
         assert np.array_equal(rows_at(cache, found[has_room]), table[asked[has_room]])
-        with pytest.raises(UsageError, match="36 keys .* found no room: .* rows, 64"):
+        with pytest.raises(UsageError, match=r"36 keys .* found no room: .* rows, 64"):
             cache.ensure(on_device([1]))
         cache.check()
         few = on_host(cache.ensure(on_device(np.arange(500, 564))))
@@ -205,9 +213,7 @@ def test_rows_that_kernels_have_stored_to_are_marked() -> None:
         assert cache.stats().written == 1
 
 
-def test_flush_in_a_stream_is_complete_with_the_stream(
-    context: _native.Context, driver: _native.Driver
-) -> None:
+def test_flush_in_a_stream_is_complete_with_the_stream(context: _native.Context) -> None:
     table = table_of(100)
     with isthmus.RowCache(table, 32, write_back=True) as cache:
         stream = _native.Stream(context)
@@ -277,12 +283,12 @@ def test_rows_that_are_too_wide_and_tables_that_are_read_only() -> None:
         (np.arange(3.0), "host memory"),
     ],
 )
-def test_keys_that_arent_on_the_gpu(keys: Any, message: str) -> None:
+def test_keys_that_arent_on_the_gpu(keys: ArrayLike, message: str) -> None:
     with (
         isthmus.RowCache(table_of(100), 10) as cache,
         pytest.raises(UsageError, match=message),
     ):
-        cache.ensure(keys)
+        cache.ensure(keys)  # type: ignore[arg-type]
 
 
 def test_arrays_that_dont_fit_a_call() -> None:

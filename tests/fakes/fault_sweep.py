@@ -305,6 +305,22 @@ class Operations:
         wanted[[7, SIZE - 1]] = 255, 254
         assert np.array_equal(host, wanted)
 
+    def row_cache(self) -> None:
+        """Rows are stored to, and pushed out by others."""
+        table = isthmus.pinned.empty((100, 256), np.uint8)
+        table[:] = 1
+        keys, others, values = (
+            isthmus.device_empty(shape, kind)
+            for shape, kind in (((9,), "i4"), ((30,), "i4"), ((9, 256), "u1"))
+        )
+        isthmus.copy(keys, np.arange(9, dtype=np.int32))
+        isthmus.copy(others, np.arange(40, 70, dtype=np.int32))
+        isthmus.copy(values, np.full((9, 256), 2, np.uint8))
+        with isthmus.RowCache(table, 32, write_back=True) as cache:
+            cache.update(cache.ensure(keys), values)
+            cache.ensure(others)
+        assert table.sum() == 109 * 256
+
     def trim(self) -> None:
         self.copy()
         isthmus.trim()

@@ -15,7 +15,7 @@
 namespace isthmus {
 namespace {
 
-constexpr unsigned kLanes = 256;       // of a block of the kernels, and
+constexpr unsigned kLanes = 256;        // of a block of the kernels, and
 constexpr unsigned kFetchLanes = 1024;  // of the one that fetches wide rows
 constexpr unsigned kFetchBlocks = 16;
 constexpr std::uint64_t kNarrowBytes = 4096;  // kIsthmusNarrowBytes of kernels/row_cache.cuh
@@ -38,7 +38,8 @@ enum Counter : std::size_t {
   kFirstBeyond,
   kNumCounters
 };
-constexpr std::size_t kStateBytes = kNumCounters * sizeof(std::uint64_t) + 8 * sizeof(std::uint32_t);
+constexpr std::size_t kStateBytes =
+    kNumCounters * sizeof(std::uint64_t) + 8 * sizeof(std::uint32_t);
 
 RowCacheSource checked(const RowCacheSource& source, const RowCacheOptions& options) {
   if (source.row_bytes < RowCache::kMinRowBytes || source.row_bytes > RowCache::kMaxRowBytes ||
@@ -47,8 +48,9 @@ RowCacheSource checked(const RowCacheSource& source, const RowCacheOptions& opti
                      " bytes: a cache has rows of 256 bytes to 256 MiB, in whole 16 bytes; pad the "
                      "table's rows, or cut them");
   if (reinterpret_cast<std::uintptr_t>(source.table) % 16 != 0)
-    throw UsageError("the table isn't at a multiple of 16 bytes in memory: copy it, for instance to "
-                     "isthmus.pinned.empty()");
+    throw UsageError(
+        "the table isn't at a multiple of 16 bytes in memory: copy it, for instance to "
+        "isthmus.pinned.empty()");
   if (source.num_rows >= kMaxCount)
     throw UsageError("the table has " + std::to_string(source.num_rows) +
                      " rows: a cache takes less than 2^31");
@@ -132,8 +134,8 @@ RowCache::RowCache(const Context& context, const Kernels& kernels, const RowCach
                                        filling.handle());
   driver.call(symbol::memset_d8_async)(cache_.state + kFirstBeyond * sizeof(std::uint64_t), none,
                                        sizeof(std::uint64_t), filling.handle());
-  driver.call(symbol::memset_d8_async)(cache_.keys, none,
-                                       options.num_slots * sizeof(std::uint32_t), filling.handle());
+  driver.call(symbol::memset_d8_async)(cache_.keys, none, options.num_slots * sizeof(std::uint32_t),
+                                       filling.handle());
   filling.synchronize();
 }
 
@@ -157,8 +159,7 @@ void RowCache::finish() {
 
 unsigned RowCache::blocks_for(std::uint64_t num_lanes, unsigned lanes) const noexcept {
   const auto most = static_cast<std::uint64_t>(std::max(1, context_.device().num_multiprocessors));
-  return static_cast<unsigned>(
-      std::clamp<std::uint64_t>((num_lanes + lanes - 1) / lanes, 1, most));
+  return static_cast<unsigned>(std::clamp<std::uint64_t>((num_lanes + lanes - 1) / lanes, 1, most));
 }
 
 /// Orders a call after the last one. The caller has the mutex and a current context.
@@ -186,10 +187,16 @@ void RowCache::launch(const RowCacheKeys& keys, CUstream stream) {
   Kernel::Settings settings;
   settings.cooperative = num_blocks > 1;  // its blocks wait for each other
   ensure_.launch_as(settings, stream, num_blocks, kLanes, cache_, keys);
-  if (cache_.jobs != 0)
-    fetch_.launch(stream, std::min(kFetchBlocks, blocks_for(kMaxCount, kLanes)), kFetchLanes,
-                  cache_);
+  if (cache_.jobs != 0) fetch_wide(stream);
   end(stream);
+}
+
+/// Without it, rows would have slots that they never came to.
+void RowCache::fetch_wide(CUstream stream) try {
+  fetch_.launch(stream, std::min(kFetchBlocks, blocks_for(kMaxCount, kLanes)), kFetchLanes, cache_);
+} catch (...) {
+  broken_ = true;
+  throw;
 }
 
 void RowCache::ensure(const RowCacheKeys& keys, CUstream stream) { launch(keys, stream); }
@@ -251,6 +258,10 @@ RowCacheStats RowCache::stats() const noexcept {
 void RowCache::check() {
   const std::scoped_lock lock(mutex_);
   const auto last = " of an earlier call";
+  if (broken_)
+    throw UsageError(
+        "an earlier call of this cache failed halfway, and its rows can't be trusted any more: "
+        "make a new cache");
   if (told(kUnordered) != 0)
     throw UsageError(
         "calls of this cache ran beside each other, and its rows can't be trusted any more: order "
@@ -258,8 +269,8 @@ void RowCache::check() {
   if (const std::uint64_t beyond = told(kBeyond); beyond != told_beyond_) {
     const std::uint64_t count = beyond - std::exchange(told_beyond_, beyond);
     throw UsageError(std::to_string(count) + " keys" + last + ", the first at position " +
-                     std::to_string(told(kFirstBeyond) - 1) + ", are no rows of the table, which has " +
-                     std::to_string(cache_.num_rows) +
+                     std::to_string(told(kFirstBeyond) - 1) +
+                     ", are no rows of the table, which has " + std::to_string(cache_.num_rows) +
                      ": their slots are -1, and nothing else was harmed");
   }
   if (const std::uint64_t full = told(kFull); full != told_full_) {

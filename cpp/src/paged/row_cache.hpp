@@ -42,18 +42,18 @@ struct KernelRowCache {
 struct RowCacheKeys {
   CUdeviceptr keys = 0;  ///< [count]
   std::uint64_t count = 0;
-  CUdeviceptr slots = 0;  ///< [count] of int32
+  CUdeviceptr slots = 0;        ///< [count] of int32
   std::uint32_t key_bytes = 8;  ///< 4 or 8: signed integers
 };
 
 /// Counts since the cache was made, of calls that have ended.
 struct RowCacheStats {
-  std::uint64_t calls = 0;       ///< of ensure and prefetch
-  std::uint64_t keys = 0;        ///< of all calls
-  std::uint64_t hits = 0;        ///< keys whose rows were there
-  std::uint64_t fetched = 0;     ///< rows
-  std::uint64_t evicted = 0;     ///< rows
-  std::uint64_t written = 0;     ///< rows that were written back
+  std::uint64_t calls = 0;         ///< of ensure and prefetch
+  std::uint64_t keys = 0;          ///< of all calls
+  std::uint64_t hits = 0;          ///< keys whose rows were there
+  std::uint64_t fetched = 0;       ///< rows
+  std::uint64_t evicted = 0;       ///< rows
+  std::uint64_t written = 0;       ///< rows that were written back
   std::uint64_t without_room = 0;  ///< keys
   std::uint64_t beyond_table = 0;  ///< keys
 };
@@ -114,6 +114,7 @@ private:
   void begin(CUstream stream);
   void end(CUstream stream);
   void launch(const RowCacheKeys& keys, CUstream stream);
+  void fetch_wide(CUstream stream);
   std::uint64_t told(std::size_t counter) const noexcept;
   unsigned blocks_for(std::uint64_t num_lanes, unsigned lanes) const noexcept;
   void await_device() const;
@@ -130,6 +131,7 @@ private:
   std::mutex mutex_;
   std::optional<CUstream> last_stream_;
   std::uint64_t told_full_ = 0, told_beyond_ = 0;
+  bool broken_ = false;  ///< a call failed halfway
   bool finished_ = false;
 };
 

@@ -173,8 +173,8 @@ TEST_P(RowCaches, GiveWhatTheTableHasInAnyOrderOfCalls) {
     store(cached, random, keys, slots);
   }
   cached.flush();
-  EXPECT_TRUE(std::equal(cached.table.begin(), cached.table.end(), cached.expected.begin(),
-                         Cached::same));
+  EXPECT_TRUE(
+      std::equal(cached.table.begin(), cached.table.end(), cached.expected.begin(), Cached::same));
   EXPECT_GT(cached.state.counters[kIsthmusWritten], 0U);
   EXPECT_GT(cached.state.counters[kIsthmusBeyond], 0U);
 }

@@ -23,8 +23,16 @@ _OPERATIONS = [
 ]
 # They make many calls, or take long for each.
 _LONG = [
-    *("many_copies", "paged", "budgeted", "paged_file", "pinned", "saving", "new_transfers"),
-    *("blocks", "items_with_gaps", "dropped_copy", "watched_copy", "safetensors", "trim"),
+    *("many_copies", "paged", "budgeted", "paged_file", "row_cache", "pinned", "saving"),
+    *(
+        "new_transfers",
+        "blocks",
+        "items_with_gaps",
+        "dropped_copy",
+        "watched_copy",
+        "safetensors",
+        "trim",
+    ),
 ]
 
 

@@ -1,5 +1,6 @@
 """`isthmus.RowCache`: rows of a host table that the GPU holds, chosen on the GPU."""
 
+import importlib
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -159,11 +160,9 @@ class RowCache:
         used = self._open.ensure(self._transfers, keys, slots, stream)
         if library != "jax":
             return slots
-        import jax.dlpack
-
         # JAX takes an array only when it is complete.
         _native.synchronize_stream(self._context, used)
-        return jax.dlpack.from_dlpack(slots)
+        return importlib.import_module("jax.dlpack").from_dlpack(slots)
 
     def prefetch(self, keys: "ArrayLike", stream: "StreamLike | None" = None) -> None:
         """
@@ -175,7 +174,7 @@ class RowCache:
 
         Args:
             keys: As for `ensure`. Keep them until the stream has come so far.
-            stream: The same.
+            stream: The same. A stream that is named isn't ordered after the work on the keys.
 
         Raises:
             UsageError: As for `ensure`.
