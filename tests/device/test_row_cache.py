@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import sys
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ from copies import on_host
 from fakes.cuda_calls import Cuda
 from isthmus import _native
 from isthmus.errors import UsageError
+from program import run_process
 
 pytestmark = [pytest.mark.native, pytest.mark.usefixtures("default_driver")]
 
@@ -315,3 +317,18 @@ def test_the_text_of_a_cache_names_its_rows() -> None:
     with isthmus.RowCache(table_of(100), 10) as cache:
         assert repr(cache) == "RowCache(rows=10, table=(100, 64), dtype=float32, device=0)"
         assert cache.device_bytes > 10 * 256
+
+
+def test_keys_on_another_gpu_are_refused() -> None:
+    program = """
+import isthmus, numpy
+table = isthmus.pinned.zeros((100, 64), numpy.float32)
+keys = isthmus.device_empty(3, numpy.int64, device=1)
+with isthmus.RowCache(table, 10) as cache:
+    try:
+        cache.ensure(keys)
+    except isthmus.UsageError as error:
+        print(error)
+"""
+    done = run_process([sys.executable, "-c", program], {"ISTHMUS_DRIVER": "emulated:two-gpus"})
+    assert "keys are on GPU 1, and the row cache on GPU 0" in done.out, done.err

@@ -163,14 +163,17 @@ unsigned RowCache::blocks_for(std::uint64_t num_lanes, unsigned lanes) const noe
 }
 
 /// Orders a call after the last one. The caller has the mutex and a current context.
-void RowCache::begin(CUstream stream) {
+///
+/// Returns     true if the stream is captured: its order is the caller's
+bool RowCache::begin(CUstream stream) {
   const Driver& driver = context_.driver();
-  if (!last_stream_ || *last_stream_ == stream || is_captured(driver, stream)) return;
-  driver.call(symbol::stream_wait_event)(stream, last_.handle(), 0U);
+  const bool captured = is_captured(driver, stream);
+  if (!captured && last_stream_ && *last_stream_ != stream)
+    driver.call(symbol::stream_wait_event)(stream, last_.handle(), 0U);
+  return captured;
 }
 
 void RowCache::end(CUstream stream) {
-  if (is_captured(context_.driver(), stream)) return;
   last_.record(stream);
   last_stream_ = stream;
 }
@@ -182,13 +185,13 @@ void RowCache::launch(const RowCacheKeys& keys, CUstream stream) {
   if (keys.count == 0) return;
   const CurrentContext current(context_);
   const std::scoped_lock lock(mutex_);
-  begin(stream);
+  const bool captured = begin(stream);
   const unsigned num_blocks = blocks_for(keys.count, kLanes);
   Kernel::Settings settings;
   settings.cooperative = num_blocks > 1;  // its blocks wait for each other
   ensure_.launch_as(settings, stream, num_blocks, kLanes, cache_, keys);
   if (cache_.jobs != 0) fetch_wide(stream);
-  end(stream);
+  if (!captured) end(stream);
 }
 
 /// Without it, rows would have slots that they never came to.
@@ -220,9 +223,9 @@ void RowCache::flush(CUstream stream) {
   if (!options_.write_back) return;
   const CurrentContext current(context_);
   const std::scoped_lock lock(mutex_);
-  begin(stream);
+  const bool captured = begin(stream);
   flush_.launch(stream, blocks_for(options_.num_slots, kLanes), kLanes, cache_);
-  end(stream);
+  if (!captured) end(stream);
 }
 
 void RowCache::flush() {

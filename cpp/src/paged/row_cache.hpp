@@ -111,7 +111,7 @@ public:
   void give_up() noexcept { finished_ = true; }
 
 private:
-  void begin(CUstream stream);
+  bool begin(CUstream stream);
   void end(CUstream stream);
   void launch(const RowCacheKeys& keys, CUstream stream);
   void fetch_wide(CUstream stream);
