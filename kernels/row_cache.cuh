@@ -12,7 +12,7 @@ constexpr uint32_t kIsthmusNobody = ~0u;
 /// Slots of which a victim is chosen: their words are one line of a cache.
 constexpr uint32_t kIsthmusChunk = 32;
 /// Waits end after this time: only calls that weren't ordered can come so far.
-constexpr uint64_t kIsthmusCacheDeadlineNs = 2000000000;
+constexpr uint64_t kIsthmusCacheDeadlineNs = 10000000000;
 /// Longer rows are moved by a kernel of their own, each by many warps.
 constexpr uint32_t kIsthmusNarrowBytes = 4096;
 

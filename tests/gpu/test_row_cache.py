@@ -51,6 +51,45 @@ def test_random_calls_find_and_write_back_what_a_table_has(
     assert torch.equal(table, wanted.cpu())
 
 
+def test_a_hundred_million_keys_find_their_rows_while_these_are_stored_to() -> None:
+    num_rows, count = 2_000_000, 40_000
+    table = torch.zeros(num_rows, 64, dtype=torch.int32, pin_memory=True)
+    wanted = torch.zeros(num_rows, dtype=torch.int32, device="cuda")
+    wrong = torch.zeros((), dtype=torch.int64, device="cuda")
+    held = torch.zeros(num_rows, dtype=torch.int64, device="cuda")
+    with isthmus.RowCache(table.numpy(), 500_000, write_back=True) as cache:
+        rows = torch.from_dlpack(cache.rows)
+        for turn in range(2500):
+            keys = some(num_rows if turn % 2 else 400_000, count)
+            slots = cache.ensure(keys)
+            wrong += (rows[slots] != wanted[keys][:, None]).sum()
+            held[keys] = slots.long()
+            once = keys.unique()[::4]
+            values = torch.full((len(once), 64), turn, dtype=torch.int32, device="cuda")
+            cache.update(held[once], values)
+            wanted[once] = turn
+        assert int(wrong) == 0
+        cache.check()
+        assert cache.stats().keys == 100_000_000
+    assert torch.equal(table, wanted.cpu()[:, None].expand(-1, 64))
+
+
+def test_cupy_and_jax_get_slots_of_their_own() -> None:
+    table = table_of(1000)
+    with isthmus.RowCache(table.numpy(), 100) as cache:
+        rows = torch.from_dlpack(cache.rows)
+        cupy: Any = pytest.importorskip("cupy")
+        slots = cache.ensure(cupy.arange(50))
+        assert isinstance(slots, cupy.ndarray)
+        assert torch.equal(rows[torch.from_dlpack(slots)].cpu(), table[:50])
+        jax: Any = pytest.importorskip("jax")
+        if not any(device.platform == "gpu" for device in jax.devices()):
+            pytest.skip("JAX sees no GPU")
+        found = cache.ensure(jax.numpy.arange(20, 70))
+        assert isinstance(found, jax.Array)
+        assert torch.equal(rows[torch.from_dlpack(found)].cpu(), table[20:70])
+
+
 def test_what_finds_no_room_and_keys_beyond_the_table() -> None:
     table = table_of(100_000)
     with isthmus.RowCache(table.numpy(), 10_000) as cache:
