@@ -7,7 +7,7 @@ import errno
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from isthmus.errors import WriteError
@@ -95,6 +95,12 @@ def try_folder(folder: Path) -> None:
 def temporary_in(folder: Path) -> Path:
     """Give a name that no file in a folder has: a short one, because file systems limit names."""
     return folder / f".isthmus.{secrets.token_hex(8)}.tmp"
+
+
+def remove_if_empty(folder: Path) -> None:
+    """Remove a folder that has nothing in it, if that is allowed."""
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def sync_folder(folder: Path) -> None:

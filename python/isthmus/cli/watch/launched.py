@@ -102,14 +102,14 @@ def _say_verdict() -> None:
     CUDA the folder that was made for it goes, unless its children have counted there.
     """
     from isthmus.cli.stderr import say_lines
+    from isthmus.files.folder import remove_if_empty
     from isthmus.watching.environment import FOLDER, own_counters
 
     try:
         process, folder = own_counters(), Path(os.environ[FOLDER])
         if process is None:
             if folder.name == f"isthmus-watch-{os.getpid()}":
-                with suppress(OSError):
-                    folder.rmdir()
+                remove_if_empty(folder)
             return
         # Processes that don't call CUDA needn't wait for these.
         from isthmus.show.answers.watch import verdict_line

@@ -281,11 +281,12 @@ def cause_text(one: Finding) -> str:
 
 def _finding_lines(one: Finding, width: int) -> list[str]:
     change = wrapped(f"    change: {one.change}", width, indent="      ")
-    more = len(one.places) - _MOST_PLACES
+    places = [place for place in one.places if place.seconds >= _SMALL * one.seconds]
+    more = len(places) - _MOST_PLACES
     return [
         *wrapped(f"- {cause_text(one)}", width),
         *change,
-        *_place_lines(one.places[:_MOST_PLACES], width, "    at "),
+        *_place_lines(places[:_MOST_PLACES], width, "    at "),
         *([f"    and at {counted(more, 'more place')}"] if more > 0 else []),
     ]
 
