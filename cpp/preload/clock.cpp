@@ -64,8 +64,7 @@ bool read_both(u64& ticks, u64& ns) {
   u64 ticks = 0;
   u64 now = 0;
   const bool is_exact = read_both(ticks, now);
-  if (is_exact && counter.ns != 0 && now - counter.ns >= kCalibrationNs &&
-      ticks > counter.ticks) {
+  if (is_exact && counter.ns != 0 && now - counter.ns >= kCalibrationNs && ticks > counter.ticks) {
     const Wide rate = (Wide{now - counter.ns} << kFraction) / (ticks - counter.ticks);
     __atomic_store_n(&counter.ns_per_tick, static_cast<u64>(rate), __ATOMIC_RELEASE);
   }
