@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from isthmus.ground.json_text import json_text
 from isthmus.watching.costs import costs_here
 from isthmus.watching.counters import counter_files, read_counters
 from isthmus.watching.environment import exec_environment, watched_environment
@@ -181,7 +182,7 @@ def main() -> None:
             summary = summary_of(runs)
             document["programs"][program] = {"summary": summary, "runs": runs}
             print(program, json.dumps(summary), flush=True)
-            asked.out.write_text(json.dumps(document, indent=1), encoding="utf-8")
+            asked.out.write_text(json_text(document) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

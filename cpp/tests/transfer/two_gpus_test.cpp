@@ -238,7 +238,7 @@ TEST_F(CopiesBetweenGpusTest, OfBlocksAreMadeByTheTargetsKernel) {
   const std::vector<std::int32_t> targets{3, 1};
   const std::vector<std::int32_t> sources{7, 2};
   const BlockCopy copy{{&target, 1}, {&source, 1}, 4096, targets.data(), sources.data(), 2};
-  EXPECT_EQ(transfers().prepare_blocks(copy).explain().way, "bulk");
+  EXPECT_EQ(transfers().prepare_blocks(copy).explain().way, "kernel");
   transfers().copy_blocks(copy).wait();
   Bytes expected(kBytes, kGuard);
   std::copy_n(sent.begin() + 7 * 4096, 4096, expected.begin() + 3 * 4096);
