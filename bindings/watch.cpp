@@ -25,13 +25,14 @@ constexpr const char* kFormat<u64> = "Q";
 template <>
 constexpr const char* kFormat<text> = "s";
 
-template <size_t number>
-nb::list names(const char* const (&given)[number]) {
+template <size_t Number>
+nb::list names(const char* const (&given)[Number]) {
   nb::list all;
   for (const char* name : given) all.append(name);
   return all;
 }
 
+// NOLINTNEXTLINE(readability-function-size): a list, made of macros
 nb::dict watch_layout() {
   nb::dict records;
   nb::list tables;

@@ -135,6 +135,7 @@ void bind_stats(nb::module_& m) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-function-size): a list
 void bind_row_cache(nb::module_& m) {
   bind_stats(m);
   nb::class_<SharedCache>(m, "RowCache", "The host's side of a row cache.")

@@ -6,6 +6,7 @@
 
 #include "bindings/arrays/protocols.hpp"
 #include "bindings/gil.hpp"
+#include "bindings/transfer/copy_future.hpp"
 
 namespace nb = nanobind;
 using isthmus::BlockIndex;

@@ -215,6 +215,7 @@ private:
 
   // Copies wait for all launches before them in the program.
   void book_copies(Picoseconds time_ps) {
+    if (!copies_) return;
     copies_->launches_ended(num_ended_, time_ps);
     for (std::uint32_t index = 0; index < streams_.size(); ++index) {
       if (std::exchange(streams_[index].waits_for_copies, false)) go_on(index, time_ps);

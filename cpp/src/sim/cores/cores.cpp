@@ -35,6 +35,7 @@ Core::Core(const ModelledMachine& machine)
   }
 }
 
+// NOLINTNEXTLINE(readability-function-size): the parts of a run that it works with
 Cores::Cores(const ModelledMachine& machine, Picoseconds lookahead_ps, const AddressMap& map,
              Residency& residency, CtaFeed& feed, std::size_t num_streams, Schedule& schedule,
              Result& result, Observer* observer)

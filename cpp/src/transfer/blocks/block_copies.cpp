@@ -238,10 +238,12 @@ KernelBlocks BlockCopies::with_read(PreparedWork& work, const CheckedPools& pool
     std::ranges::copy(bytes, work.once->data());
     place = address_of(work.once->data());
   }
-  KernelBlocks blocks = kernel_blocks(pools, chosen.indices->size());
-  const std::size_t item_bytes = chosen.indices->item_bytes();
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): they were read
+  const auto& indices = *chosen.indices;
+  KernelBlocks blocks = kernel_blocks(pools, indices.size());
+  const std::size_t item_bytes = indices.item_bytes();
   blocks.target_index = place;
-  blocks.source_index = place + chosen.indices->size() * item_bytes;
+  blocks.source_index = place + indices.size() * item_bytes;
   blocks.target_index_bytes = blocks.source_index_bytes = static_cast<std::uint32_t>(item_bytes);
   return blocks;
 }
@@ -342,8 +344,8 @@ std::shared_ptr<PreparedWork> BlockCopies::prepare(const BlockCopy& copy,
     place_indices(*work, copy, pools, stream, uses, chosen);
     choose(*work, pools, options, chosen);
     if (work->way == Way::staged && !chosen.indices) read_indices(copy, pools, stream, chosen);
-    if (work->way == Way::staged) fill_staged(*work, pools, *chosen.indices);
-    if (work->way == Way::batch)
+    if (work->way == Way::staged && chosen.indices) fill_staged(*work, pools, *chosen.indices);
+    if (work->way == Way::batch && chosen.indices)
       work->batch.emplace(work->device->context(), link_copies(pools, *chosen.indices));
   }
   const bool launches = work->way == Way::kernel || work->way == Way::bulk;

@@ -90,7 +90,7 @@ void PreparedWork::enqueue_kept(CUstream stream, bool captured) const {
   const BlockMover& mover = device->block_mover();
   // The driver takes no batches in the legacy default stream, and none in a capture. It may read the
   // sources at any time if no work of the stream can write them.
-  if (way == Way::batch && !captured && !is_legacy(stream))
+  if (way == Way::batch && batch && !captured && !is_legacy(stream))
     return batch->enqueue(stream, is_idle(driver_, stream) ? CU_MEMCPY_SRC_ACCESS_ORDER_ANY
                                                            : CU_MEMCPY_SRC_ACCESS_ORDER_STREAM);
   BlockLaunch how = launch;

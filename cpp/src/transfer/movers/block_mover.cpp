@@ -123,9 +123,9 @@ std::string BlockMover::bulk_obstacle(const KernelBlocks& blocks, std::size_t nu
 void BlockMover::move(KernelBlocks blocks, std::size_t num_layers, const BlockLaunch& how,
                       CUstream stream) const {
   blocks.word_bytes = word_of(blocks, num_layers);
+  // NOLINTBEGIN(bugprone-unchecked-optional-access): the obstacles were asked for
   blocks.report = reinterpret_cast<std::uint64_t>(report_->data());
   Kernel::Settings settings = settings_of(how);
-  // NOLINTBEGIN(bugprone-unchecked-optional-access): the obstacles were asked for
   if (how.in_bulk) {
     const std::uint32_t slot_bytes =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(kSlotBytes, blocks.block_bytes));
