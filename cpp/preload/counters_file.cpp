@@ -179,8 +179,9 @@ void leave_parents_counters() {
   if (header != nullptr) parents = {header, header->emulated, header->exec_mode};
   if (parents.address == nullptr) return;
   // A call that was interrupted by the handler of a signal that forked still counts there.
-  static_cast<void>(mmap(parents.address, file_bytes(), PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+  [[maybe_unused]] const void* const renewed =
+      mmap(parents.address, file_bytes(), PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   header = nullptr, own_thread = nullptr;
   settings.exec = Exec::off, settings.pins = false;
 }
