@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import struct
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,13 +12,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from isthmus.watching.layout import layout
 from program import Outcome, run_process
 
 ROOT = Path(__file__).parents[1]
 PRELOAD = ROOT / "cpp" / "preload"
 PROGRAMS = ROOT / "tests" / "unit" / "preload" / "programs"
-KINDS = ("", "pageable", "pinned", "device", "managed", "array")
-_TYPES = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q"}
 
 
 @cache
@@ -91,66 +89,41 @@ class Counters:
         return {row["site"] for row in self.rows if row["entry"].startswith("cuMemcpy")}
 
 
-class _Layout:
-    def __init__(self) -> None:
-        self.records: dict[str, list[tuple[str, str]]] = {}
-        self.tables: list[tuple[str, str, int]] = []
-        members: list[tuple[str, str]] = []
-        for line in (PRELOAD / "counters.inc").read_text("utf-8").splitlines():
-            found = re.match(r"ISTHMUS_(\w+)\((.*?)\)", line)
-            if not found:
-                continue
-            what, values = found[1], [value.strip() for value in found[2].split(",")]
-            if what == "RECORD":
-                members = self.records[values[0]] = []
-            elif what == "MEMBER":
-                members.append((values[1], _TYPES[values[0]]))
-            elif what == "ARRAY":
-                members.append((values[1], values[2] + "s"))
-            elif what == "TABLE":
-                self.tables.append((values[0], values[1], int(values[2])))
-
-    def format(self, record: str) -> str:
-        members = "".join(kind for _, kind in self.records[record])
-        return f"@{members}{'0Q' if 'Q' in members else '0I'}"
-
-    def read(self, data: bytes, record: str, offset: int) -> dict[str, Any]:
-        values = struct.unpack_from(self.format(record), data, offset)
-        return {
-            name: value.split(b"\0")[0].decode("utf-8", "replace")
-            if isinstance(value, bytes)
-            else value
-            for (name, _), value in zip(self.records[record], values, strict=True)
-        }
-
-
-def _aligned(size: int) -> int:
-    return (size + 63) // 64 * 64
+def _texts(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: value.split(b"\0")[0].decode("utf-8", "replace")
+        if isinstance(value, bytes)
+        else value
+        for name, value in record.items()
+    }
 
 
 def read_counters(path: Path) -> Counters:
     """Read one process's file."""
-    layout, data = _Layout(), path.read_bytes()
-    header = layout.read(data, "Header", 0)
-    offset = _aligned(struct.calcsize(layout.format("Header")))
-    tables: dict[str, list[dict[str, Any]]] = {}
-    for name, record, capacity in layout.tables:
-        size = struct.calcsize(layout.format(record))
-        tables[name] = [layout.read(data, record, offset + i * size) for i in range(capacity)]
-        offset += _aligned(size * capacity)
-    size = struct.calcsize(layout.format("Event"))
-    num_events = min(header["events_used"], header["events_capacity"])
-    rows = [row for row in tables["rows"] if row["state"] == 2]
+    found, data = layout(), path.read_bytes()
+    header = _texts(found.header.at(data, 0))
+
+    def table(name: str) -> dict[int, dict[str, Any]]:
+        record, capacity, offset = found.tables[name]
+        used = record.used_in(data[offset : offset + capacity * record.size])
+        return {number: _texts(values) for number, values in used}
+
+    entries, sites = table("entries"), table("sites")
+    rows = [row for row in table("rows").values() if row["state"] == 2]
     for row in rows:
-        row["entry"] = tables["entries"][row["entry"]]["name"]
-        row["source"], row["target"] = KINDS[row["source"]], KINDS[row["target"]]
-        row["site"] = tables["sites"][row["site"] - 1]["place"] if row["site"] else ""
+        row["entry"] = entries[row["entry"]]["name"]
+        row["source"], row["target"] = (found.kinds[row[end]] for end in ("source", "target"))
+        row["site"] = sites[row["site"] - 1]["place"] if row["site"] else ""
+    num_events = min(header["events_used"], header["events_capacity"])
     return Counters(
         header,
         rows,
-        [thread for thread in tables["threads"] if thread["tid"]],
-        [repeat for repeat in tables["repeats"] if repeat["key"]],
-        [layout.read(data, "Event", offset + i * size) for i in range(num_events)],
+        [thread for thread in table("threads").values() if thread["tid"]],
+        [repeat for repeat in table("repeats").values() if repeat["key"]],
+        [
+            _texts(found.event.at(data, found.events + number * found.event.size))
+            for number in range(num_events)
+        ],
     )
 
 

@@ -11,7 +11,7 @@
 
 #include "device/capture.hpp"
 #include "device/cleanup.hpp"
-#include "device/kernel_cache.hpp"
+#include "transfer/movers/mover_kernels.hpp"
 #include "transfer/request/failed_copy.hpp"
 
 namespace isthmus::transfer {
@@ -76,13 +76,7 @@ BlockMover::~BlockMover() {
 std::string BlockMover::obstacle(const std::string& nvrtc) {
   const std::lock_guard lock(mutex_);
   if (prepared_) return obstacle_;
-  try {
-    prepare(nvrtc);
-  } catch (const Unavailable& absent) {
-    obstacle_ = absent.what();
-  } catch (const DriverError& error) {
-    obstacle_ = error.what();
-  }
+  obstacle_ = obstacle_to([&] { prepare(nvrtc); });
   prepared_ = true;
   return obstacle_;
 }
@@ -91,10 +85,7 @@ std::string BlockMover::obstacle(const std::string& nvrtc) {
 void BlockMover::prepare(const std::string& nvrtc) {
   const Driver& driver = context_.driver();
   const ScopedRelaxedCapture relaxed(driver);  // it belongs to nobody's capture
-  if (!reaches_host_addresses(context_))
-    throw Unavailable("a kernel that copies", "the device has other addresses for pinned memory",
-                      "a device that uses the host's addresses");
-  Kernels kernels(context_, Kernels::Options{nvrtc, default_kernel_cache_folder()});
+  Kernels kernels = mover_kernels(context_, nvrtc);
   const Kernel blocks = kernels.get("blocks", "isthmus_blocks");
   const Kernel pieces = kernels.get("blocks", "isthmus_blocks_pieces");
   const Kernel in_bulk = kernels.get("blocks", "isthmus_blocks_bulk");

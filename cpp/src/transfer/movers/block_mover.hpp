@@ -17,9 +17,6 @@
 
 namespace isthmus::transfer {
 
-/// True if kernels reach all pinned memory at its host address, also what was registered.
-bool reaches_host_addresses(const Context& context);
-
 /// IsthmusBlocks of kernels/blocks.cuh.
 struct KernelBlocks {
   static constexpr std::size_t kMaxLayers = 64;

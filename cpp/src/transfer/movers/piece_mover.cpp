@@ -11,10 +11,9 @@
 
 #include "device/capture.hpp"
 #include "device/cleanup.hpp"
-#include "device/kernel_cache.hpp"
 #include "device/stream.hpp"
 #include "host/memory/pages.hpp"
-#include "transfer/movers/block_mover.hpp"
+#include "transfer/movers/mover_kernels.hpp"
 #include "transfer/request/failed_copy.hpp"
 
 namespace isthmus::transfer {
@@ -66,16 +65,6 @@ std::size_t chunks_of(std::size_t size_bytes) {
 
 }  // namespace
 
-bool reaches_host_addresses(const Context& context) {
-  const Driver& driver = context.driver();
-  CUdevice device = 0;
-  driver.call(symbol::device_get)(&device, context.device().ordinal);
-  int answer = 0;
-  driver.call(symbol::device_get_attribute)(
-      &answer, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, device);
-  return answer != 0;
-}
-
 /// The pieces of one launch.
 struct PieceMover::Round {
   std::span<const LinkPiece> pieces;
@@ -124,13 +113,7 @@ PieceMover::~PieceMover() {
 std::string PieceMover::obstacle(const std::string& nvrtc) {
   const std::lock_guard lock(mutex_);
   if (prepared_) return memory_ == nullptr && obstacle_.empty() ? kMemoryIsLost : obstacle_;
-  try {
-    prepare(nvrtc);
-  } catch (const Unavailable& absent) {
-    obstacle_ = absent.what();
-  } catch (const DriverError& error) {
-    obstacle_ = error.what();
-  }
+  obstacle_ = obstacle_to([&] { prepare(nvrtc); });
   prepared_ = true;
   return obstacle_;
 }
@@ -138,10 +121,7 @@ std::string PieceMover::obstacle(const std::string& nvrtc) {
 /// If it throws, nothing has changed.
 void PieceMover::prepare(const std::string& nvrtc) {
   const ScopedRelaxedCapture relaxed(context_.driver());  // it belongs to nobody's capture
-  if (!reaches_host_addresses(context_))
-    throw Unavailable("a kernel that copies", "the device has other addresses for pinned memory",
-                      "a device that uses the host's addresses");
-  Kernels kernels(context_, Kernels::Options{nvrtc, default_kernel_cache_folder()});
+  Kernels kernels = mover_kernels(context_, nvrtc);
   const Kernel pieces = kernels.get("pieces", "isthmus_pieces");
   const Kernel strided = kernels.get("strided", "isthmus_strided");
   memory_ = std::make_unique<Memory>(context_);
@@ -153,15 +133,11 @@ void PieceMover::prepare(const std::string& nvrtc) {
 std::string PieceMover::conversion_obstacle() {
   const std::lock_guard lock(mutex_);
   if (convert_kernel_ || !conversion_obstacle_.empty()) return conversion_obstacle_;
-  try {
+  conversion_obstacle_ = obstacle_to([&] {
     const ScopedRelaxedCapture relaxed(context_.driver());
     // NOLINTNEXTLINE(bugprone-unchecked-optional-access): obstacle() has made them
     convert_kernel_ = kernels_->get("convert", "isthmus_convert");
-  } catch (const Unavailable& absent) {
-    conversion_obstacle_ = absent.what();
-  } catch (const DriverError& error) {
-    conversion_obstacle_ = error.what();
-  }
+  });
   return conversion_obstacle_;
 }
 
