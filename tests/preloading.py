@@ -50,14 +50,6 @@ def cuda_headers() -> Path:
 
 
 @dataclass(frozen=True)
-class Site:
-    """Where a call came from."""
-
-    place: str
-    is_python: bool
-
-
-@dataclass(frozen=True)
 class Counters:
     """What one process counted."""
 

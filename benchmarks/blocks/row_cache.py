@@ -3,9 +3,10 @@ isthmus.RowCache: what calls take by their misses, beside a perfect prefetch, an
 
     python benchmarks/blocks/row_cache.py OUT.json [--quick] [--only calls zipf training]
 
-Needs PyTorch and a GPU; the table has 4 GiB (--quick: 1 GiB). `call` is a call until it is
-complete, `replay` the same of a graph; `chained` is a call of 32 in a graph, by events. Medians. A
-perfect prefetch copies the rows that are missing, and nothing else, by isthmus.copy_blocks.
+Needs PyTorch and a GPU, on which it hasn't run yet; the table has 4 GiB (--quick: 1 GiB). `call` is
+a call until it is complete, `replay` the same of a graph; `chained` is a call of 32 in a graph, by
+events. Medians. A perfect prefetch copies the rows that are missing, and nothing else, by
+isthmus.copy_blocks.
 """
 
 import argparse

@@ -59,12 +59,9 @@ public:
   }
   RowCacheKeys keys_of(const Array& array, const char* name) const {
     require_here(array, name);
-    const Item& item = array.item;
-    if (item.code != 0 || item.lanes != 1 || (item.bits != 32 && item.bits != 64))
-      throw UsageError(std::string(name) + " must be int32 or int64, not " +
-                       (item.name().empty() ? "bytes" : item.name()));
+    require_items(array, name, Numbers::indices);
     RowCacheKeys keys;
-    keys.key_bytes = static_cast<std::uint32_t>(item.bits / 8);
+    keys.key_bytes = static_cast<std::uint32_t>(array.item.bits / 8);
     keys.count = array.size_bytes / keys.key_bytes;
     keys.keys = reinterpret_cast<CUdeviceptr>(array.data);
     return keys;

@@ -155,7 +155,7 @@ std::size_t BlockLayers::add_rows(const Layer& layer) {
   return static_cast<std::size_t>(row_bytes);
 }
 
-void require_numbers(const Array& array, const char* name, Numbers numbers) {
+void require_items(const Array& array, const char* name, Numbers numbers) {
   const int other_code = numbers == Numbers::addresses ? kUnsignedInt : kSignedInt;
   const Item& item = array.item;
   const bool fits = (item.code == kSignedInt || item.code == other_code) && item.lanes == 1 &&
@@ -164,6 +164,10 @@ void require_numbers(const Array& array, const char* name, Numbers numbers) {
     throw UsageError(std::string(name) + " must be " +
                      (other_code == kSignedInt ? "int32 or int64" : "uint64 or int64") + ", not " +
                      (item.name().empty() ? "bytes" : item.name()));
+}
+
+void require_numbers(const Array& array, const char* name, Numbers numbers) {
+  require_items(array, name, numbers);
   if (array.num_dimensions != 1 || !array.contiguous())
     throw UsageError(std::string(name) + " must have one dimension, without gaps");
 }

@@ -86,7 +86,11 @@ private:
 /// The numbers that an array may have.
 enum class Numbers { indices, addresses };
 
-/// Checks an array of numbers in a row.
+/// Checks the type of an array of numbers.
+///
+/// Throws      isthmus::UsageError that names it
+void require_items(const Array& array, const char* name, Numbers numbers);
+/// The same, and that they lie in a row.
 ///
 /// Throws      isthmus::UsageError that names it
 void require_numbers(const Array& array, const char* name, Numbers numbers);

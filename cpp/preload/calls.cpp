@@ -54,7 +54,7 @@ void begin_copy(const Entry& entry, What& what, Begun& begun) {
   begun.is_captured = is_captured(entry, what);
   if (!crosses_pageable(what) || what.bytes <= kMaxInline || num_captures() > 0) return;
   if (!what.linear || !is_still_pageable(what)) return;
-  const bool is_to_be_replaced = is_replaceable(entry, what);
+  const bool is_to_be_replaced = is_replaceable(what);
   const CUresult waited = wait_for(stream_of(entry, what), is_to_be_replaced);
   begun.wait_ns = ns_since(begun.begin_ns);
   if (waited != CUDA_SUCCESS || !is_to_be_replaced) return;

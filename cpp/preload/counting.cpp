@@ -33,7 +33,6 @@ struct Key {
   u8 source;
   u8 target;
   u8 size_class;
-  u8 asynchronous;
   u64 stream;
 };
 
@@ -52,7 +51,7 @@ CallRow* claim(CallRow& row, const Key& key) {
     return nullptr;
   row.entry = key.entry, row.thread = key.thread, row.site = key.site;
   row.source = key.source, row.target = key.target, row.size_class = key.size_class;
-  row.asynchronous = key.asynchronous, row.stream = key.stream;
+  row.stream = key.stream;
   __atomic_store_n(&row.state, kInUse, __ATOMIC_RELEASE);
   return &row;
 }
@@ -120,7 +119,6 @@ void count_call(Thread& thread, const Entry& entry, const What& what, const Take
           what.source,
           what.target,
           size_class_of(what.items == 0 ? what.bytes : what.bytes / what.items),
-          entry.asynchronous,
           reinterpret_cast<u64>(what.stream)};
   if (header->events_capacity != 0) add_event(key, what, taken);
   CallRow* const row = row_or_coarser(thread, key);

@@ -31,9 +31,7 @@ static_assert(kNumEntries <= static_cast<int>(Layout::entries_capacity));
 
 extern Entry entries[kNumEntries];
 
-inline bool is_counted_only(EntryClass entry_class) { return entry_class == kLaunch; }
-
-/// The names of files that no program's own symbols clash with; null if it isn't watched.
+/// Null if no such entry point is watched.
 Entry* entry_named(const char* name);
 
 }  // namespace isthmus::preload

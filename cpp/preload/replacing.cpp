@@ -100,13 +100,9 @@ bool copy_with_engine(const What& what, CUdevice device) {
 
 }  // namespace
 
-bool is_replaceable(const Entry& entry, const What& what) {
-  if (settings.exec == Exec::off || entry.entry_class != kCopy || !what.linear) return false;
-  const bool is_up = what.source == kPageable && what.target == kDevice;
-  const bool is_down = what.source == kDevice && what.target == kPageable;
-  return ((is_up && what.bytes >= settings.min_up) ||
-          (is_down && what.bytes >= settings.min_down)) &&
-         knows_all();
+bool is_replaceable(const What& what) {
+  const u64 least = what.source == kPageable ? settings.min_up : settings.min_down;
+  return settings.exec != Exec::off && what.bytes >= least && knows_all();
 }
 
 Replaced replace(const Entry& entry, const What& what) {

@@ -5,8 +5,8 @@
 
 namespace isthmus::preload {
 
-/// True if a copy is one that the engine could make: by its ends and its size.
-bool is_replaceable(const Entry& entry, const What& what);
+/// True if a copy between pageable memory and a device is one that the engine could make.
+bool is_replaceable(const What& what);
 
 enum class Replaced { no, would_be, done };
 

@@ -47,18 +47,25 @@ class Watch:
     def report(self) -> "WatchReport":
         """All numbers."""
         from isthmus.watching.costs import costs_here
-        from isthmus.watching.counters import since
         from isthmus.watching.reporting import report_on
 
-        after = self._after or _now()
-        processes = [since(self._before, after)] if after else []
+        processes = self._processes()
         costs = costs_here(emulated=any(one.emulated for one in processes))
         return report_on(processes, costs, until_ns=time.time_ns())
 
     @property
     def seconds(self) -> float:
         """Spent in copies, in pinning, and in waiting for copies alone."""
-        return self.report.verdict.seconds
+        from isthmus.watching.costs import COSTS_UNKNOWN
+        from isthmus.watching.verdict import verdict_on
+
+        return verdict_on(self._processes(), COSTS_UNKNOWN).seconds
+
+    def _processes(self) -> "list[Process]":
+        from isthmus.watching.counters import since
+
+        after = self._after or _now()
+        return [since(self._before, after)] if after else []
 
     def __str__(self) -> str:
         """Give the report as text."""

@@ -64,7 +64,6 @@ class CounterFile:
     def event(self, entry: str, kind: str, **members: Any) -> "CounterFile":  # noqa: ANN401 - any
         """Add a call to the timeline."""
         members |= self._ends(entry, kind, members)
-        members.pop("asynchronous")
         self.events.append({"ready": 1, **members})
         return self
 
@@ -102,7 +101,6 @@ class CounterFile:
             "site": self._site(members.get("site", "")),
             "source": LAYOUT["kinds"].index(members.get("source", "")),
             "target": LAYOUT["kinds"].index(members.get("target", "")),
-            "asynchronous": int("Async" in entry),
         }
 
     def _site(self, place: str) -> int:

@@ -311,7 +311,7 @@ typedef struct isthmus_block_copy {
   const void* source_index; /* the same */
   size_t index_bytes;       /* of an index, which is signed: 4 or 8 */
   size_t num_blocks;
-  void* stream;            /* as in isthmus_copy_options; not used to prepare a copy */
+  void* stream;            /* as in isthmus_copy_options; indices on a device are read in it */
   int num_multiprocessors; /* the most that it uses; 0: as few as reach the link's speed */
   int urgent;              /* 1: its kernel comes before others */
   const char* way;         /* null: choose; else "kernel", "bulk", "batch" or "staged" */

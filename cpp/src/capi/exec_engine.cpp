@@ -13,6 +13,7 @@
 #include "driver/driver.hpp"
 #include "driver/environment.hpp"
 #include "host/cpu/cpu_list.hpp"
+#include "host/memory/pages.hpp"
 #include "transfer/copy/engine.hpp"
 
 namespace isthmus::capi {
@@ -38,9 +39,6 @@ transfer::RingSettings ring_settings() {
     settings.num_threads = std::max(2, static_cast<int>(host::allowed_cpus().size()) / ranks);
   return settings;
 }
-
-/// As cuMemHostAlloc aligns.
-constexpr std::size_t kPageBytes = 4096;
 
 struct ExecEngine {
   Driver driver = Driver::open("system");
@@ -70,7 +68,6 @@ using isthmus::PinnedPool;
 using isthmus::Transfers;
 using isthmus::capi::engine;
 using isthmus::capi::guarded;
-using isthmus::capi::kPageBytes;
 using isthmus::transfer::Engine;
 
 isthmus_status isthmus_exec_open(isthmus_error* error) {
@@ -95,7 +92,8 @@ isthmus_status isthmus_exec_copy(void* target, const void* source, size_t size_b
 void* isthmus_exec_pin(size_t size_bytes, int device, isthmus_error* error) {
   void* memory = nullptr;
   guarded(error, [&] {
-    memory = engine->the_pool(device).allocate(size_bytes, PinnedPool::kNoStream, kPageBytes);
+    memory = engine->the_pool(device).allocate(size_bytes, PinnedPool::kNoStream,
+                                               isthmus::host::kSmallPageBytes);
   });
   return memory;
 }

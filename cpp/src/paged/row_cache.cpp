@@ -11,6 +11,7 @@
 
 #include "device/capture.hpp"
 #include "device/cleanup.hpp"
+#include "host/memory/pages.hpp"
 
 namespace isthmus {
 namespace {
@@ -69,7 +70,7 @@ public:
   explicit Parts(CUdeviceptr begin = 0) : begin_(begin), end_(begin) {}
   CUdeviceptr take(std::uint64_t size_bytes) {
     const CUdeviceptr part = end_;
-    end_ += (size_bytes + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
+    end_ += host::round_up(size_bytes, kPartAlignment);
     return part;
   }
   std::size_t size_bytes() const { return end_ - begin_; }
@@ -86,7 +87,7 @@ KernelRowCache laid_out(const RowCacheSource& source, const RowCacheOptions& opt
   const std::uint64_t num_slots = options.num_slots;
   cache.state = parts.take(kStateBytes);
   cache.map = parts.take(source.num_rows * sizeof(std::uint32_t));
-  cache.words = parts.take((num_slots + kChunk - 1) / kChunk * kChunk * sizeof(std::uint32_t));
+  cache.words = parts.take(host::round_up(num_slots, kChunk) * sizeof(std::uint32_t));
   if (options.write_back) cache.dirty = parts.take(num_slots);
   if (source.row_bytes > kNarrowBytes) cache.jobs = parts.take(num_slots * kJobBytes);
   cache.rows = source.rows;

@@ -77,7 +77,6 @@ class Calls:
     source: str
     target: str
     size_class: int
-    asynchronous: bool
     stream: int
     calls: int
     items: int
@@ -177,6 +176,11 @@ class Process:
     calls: tuple[Calls, ...]
     threads: tuple[Thread, ...]
     repeats: tuple[Repeat, ...]
+
+    @property
+    def events_lost(self) -> int:
+        """Calls that found no room in the timeline."""
+        return max(0, self.events_used - self.events_capacity)
 
 
 def counter_files(folder: Path) -> list[Path]:
@@ -304,8 +308,7 @@ class _File:
         place = f"row {row}"
         numbers = {name: one[name] for name in (*SUMS, "max_ns", "stream")}
         numbers["size_class"] = self._one_of(f"{place}: size", range(65), one["size_class"])
-        asynchronous = bool(one["asynchronous"])
-        return Calls(row=row, asynchronous=asynchronous, **self._ends(place, one), **numbers)
+        return Calls(row=row, **self._ends(place, one), **numbers)
 
     def _ends(self, place: str, one: Values) -> dict[str, Any]:
         entry, kind = self._one_of(f"{place}: entry", self._entries, one["entry"])

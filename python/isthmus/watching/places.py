@@ -3,6 +3,7 @@
 import linecache
 import os
 import re
+from functools import lru_cache
 
 from isthmus.watching.counters import Site
 
@@ -11,6 +12,7 @@ _PYTHON = re.compile(r"(?P<file>.+\.py):(?P<line>[0-9]{1,7})(?: |$)")
 _MOST_BYTES = 4 << 20
 
 
+@lru_cache(maxsize=4096)
 def source_line(site: Site) -> str:
     """Read the line of a site of Python; "" if its file isn't here."""
     found = _PYTHON.match(site.place) if site.is_python else None

@@ -217,7 +217,7 @@ def _notes(processes: Sequence[Process]) -> list[str]:
     rows, sites = (
         sum(getattr(one, name) for one in processes) for name in ("rows_lost", "sites_lost")
     )
-    events = sum(max(0, one.events_used - one.events_capacity) for one in processes)
+    events = sum(one.events_lost for one in processes)
     return [
         *([f"not watched, and copies: {listed(unwatched)}"] if unwatched else []),
         *([f"{counted(rows, 'call')} found no room in the tables: not counted"] if rows else []),

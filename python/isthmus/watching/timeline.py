@@ -17,7 +17,7 @@ def timeline_text(processes: Sequence[Process], *, modelled: bool) -> str:
         for one, number in zip(processes, _numbers(processes), strict=True)
         for event in _of_process(one, number, start)
     ]
-    lost = sum(max(0, one.events_used - one.events_capacity) for one in processes)
+    lost = sum(one.events_lost for one in processes)
     document = {
         "displayTimeUnit": "ns",
         "otherData": {"modelled": modelled, "events_left_out": lost},

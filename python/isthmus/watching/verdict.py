@@ -154,12 +154,13 @@ def verdict_on(processes: Sequence[Process], costs: Costs) -> Verdict:
 
 def _portion(row: Calls, process: Process) -> _Portion:
     """Leave out what the engine has copied, and what was captured: it ran later, if at all."""
-    made = row.calls if row.captured >= row.calls else 0
-    if process.exec_mode == "on" and not made:
+    if row.captured >= row.calls:
+        return _Portion(row, 0, 0, 0)
+    if process.exec_mode == "on":
         left = max(0, row.bytes - row.replaced_bytes)
         seconds = max(0, row.own_ns - row.replaced_ns) * _NS
         return _Portion(row, max(0, row.items - row.replaced), left, seconds)
-    return _Portion(row, *((0, 0, 0) if made else (row.items, row.bytes, row.own_ns * _NS)))
+    return _Portion(row, row.items, row.bytes, row.own_ns * _NS)
 
 
 def _repeated(portions: list[_Portion], processes: Sequence[Process]) -> Iterator[Share]:

@@ -20,7 +20,6 @@ struct BlockCopies::Chosen {
   bool indices_on_device = false;
   std::vector<std::uint64_t> memory;    ///< of `indices`, unless a kernel reads them there
   std::optional<BlockIndices> indices;  ///< if the CPU knows them
-  std::size_t num_runs = 0;
 };
 
 namespace {
@@ -105,11 +104,15 @@ void fill_staged(PreparedWork& work, const CheckedPools& pools, const BlockIndic
   work.device = nullptr;
 }
 
+void require_index_items(const BlockIndex& index, const std::string& name) {
+  if (index.item_bytes != 4 && index.item_bytes != 8)
+    throw UsageError("the " + name + " must be int32 or int64, not numbers of " +
+                     std::to_string(index.item_bytes) + " bytes");
+}
+
 void require_index(const HostMemory& host_memory, const BlockIndex& index, std::size_t num_blocks,
                    const char* role) {
-  if (index.item_bytes != 4 && index.item_bytes != 8)
-    throw UsageError("the " + std::string(role) + "_index must be int32 or int64, not numbers of " +
-                     std::to_string(index.item_bytes) + " bytes");
+  require_index_items(index, std::string(role) + "_index");
   if (index.data == nullptr)
     throw UsageError("the " + std::string(role) + "_index is a null pointer");
   if (host_memory.touch_pageable(index.data, num_blocks * index.item_bytes, host::Access::read) ==
@@ -219,9 +222,7 @@ std::uint32_t BlockCopies::use_on_device(PreparedWork& work, const BlockCopy& co
     throw UsageError("the " + std::string(role) + " is on device " + std::to_string(range.device) +
                      ", and device " + std::to_string(device) +
                      " makes the copy: copy the index there");
-  if (index.item_bytes != 4 && index.item_bytes != 8)
-    throw UsageError("the " + std::string(role) + " must be int32 or int64, not numbers of " +
-                     std::to_string(index.item_bytes) + " bytes");
+  require_index_items(index, role);
   require_inside(driver_, range, address_of(index.data), copy.num_blocks * index.item_bytes, role);
   if (!work.buffers.empty()) work.buffers.push_back({address_of(index.data), range.buffer_id});
   return static_cast<std::uint32_t>(index.item_bytes);
@@ -289,7 +290,8 @@ void BlockCopies::choose(PreparedWork& work, const CheckedPools& pools, const Bl
     return each.blocks.target_stride == pools.block_bytes &&
            each.blocks.source_stride == pools.block_bytes;
   });
-  if (chosen.indices && work.told.size_bytes >= kMinBatchBytes)
+  if (chosen.indices && work.told.size_bytes >= kMinBatchBytes &&
+      obstacle(Way::batch, work, chosen).empty())
     volume.num_runs = joins ? chosen.indices->num_runs() * num_layers : num_blocks;
   double least = 0;
   std::array<double, kByQuiet.size()> costs{};

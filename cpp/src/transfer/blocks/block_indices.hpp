@@ -29,8 +29,6 @@ public:
 
   std::size_t size() const noexcept { return size_; }
   std::size_t item_bytes() const noexcept { return item_bytes_; }
-  const std::byte* targets() const noexcept { return targets_; }
-  const std::byte* sources() const noexcept { return sources_; }
   std::uint64_t target(std::size_t i) const noexcept { return at(targets_, i); }
   std::uint64_t source(std::size_t i) const noexcept { return at(sources_, i); }
 

@@ -15,8 +15,9 @@ constexpr std::array kWays{Way::batch, Way::bulk, Way::kernel, Way::staged};
 
 double number(std::size_t count) { return static_cast<double>(count); }
 
-/// One multiprocessor's seconds for a block by loads and stores: 9.6 to 14.9 GB/s at 1 KiB, 20 at
-/// 4 KiB, 36 to 44 at 64 KiB. Source: docs/adr/0033-blocks.md, measured on an H100, as the following.
+/// One multiprocessor's seconds for a block by loads and stores. This and the following are assumed
+/// after a prototype on an H100, and not measured with these kernels. Source:
+/// docs/adr/0033-blocks.md.
 double kernel_seconds(std::size_t block_bytes) { return 25e-9 + number(block_bytes) / 22e9; }
 
 /// The same by bulk copies, of which a piece has 16 KiB at most.

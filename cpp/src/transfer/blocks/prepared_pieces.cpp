@@ -96,6 +96,8 @@ void add_staged(PreparedWork& work, const CopyPieces& pieces) {
 /// The pieces of arrays of structs, in arrays.
 struct PieceArrays {
   explicit PieceArrays(std::span<const ManyCopy> copies) {
+    for (std::vector<std::uint64_t>* all : {&targets, &sources, &sizes})
+      all->reserve(copies.size());
     for (const ManyCopy& copy : copies) {
       targets.push_back(address_of(copy.target));
       sources.push_back(address_of(copy.source));
@@ -210,13 +212,13 @@ bool BlockCopies::take_pieces(PreparedWork& work, const CopyPieces& pieces, Uses
   DevicePaths& paths = devices_.at(ends.device());
   const ContextOfDevice context(paths.context());
   if (!devices_.block_obstacle(paths).empty()) return false;
-  work.device = &paths;
   work.launch.num_multiprocessors = enough_multiprocessors(paths, {});
-  work.num_pieces = num_cut(pieces);
   if (uses == Uses::once) {
     fill_once(work, paths, pieces);
     return true;
   }
+  work.device = &paths;
+  work.num_pieces = num_cut(pieces);
   std::vector<KernelPiece> all(work.num_pieces);
   cut(pieces, all.data());
   keep_on_device(work, std::as_bytes(std::span(all)));
@@ -225,10 +227,9 @@ bool BlockCopies::take_pieces(PreparedWork& work, const CopyPieces& pieces, Uses
 
 std::shared_ptr<PreparedWork> BlockCopies::prepare(const CopyPieces& pieces, Uses uses) {
   auto work = fresh();
-  const bool any = num_cut(pieces) != 0;
   work->told.num_copies = pieces.num_pieces;
   for (std::size_t i = 0; i < pieces.num_pieces; ++i) work->told.size_bytes += pieces.sizes[i];
-  work->way = any && take_pieces(*work, pieces, uses) ? Way::kernel : Way::staged;
+  work->way = take_pieces(*work, pieces, uses) ? Way::kernel : Way::staged;
   if (work->way == Way::staged) add_staged(*work, pieces);
   if (work->way == Way::kernel) work->told.num_multiprocessors = work->launch.num_multiprocessors;
   work->told.way = name_of(work->way);
@@ -248,7 +249,9 @@ std::shared_ptr<PreparedWork> BlockCopies::prepare(std::span<const ManyCopy> cop
   auto work = fresh();
   work->way = Way::staged;
   work->copies.assign(copies.begin(), copies.end());
-  work->told = {name_of(work->way), "long copies are planned one by one", copies.size()};
+  work->told = {name_of(work->way),
+                distinct ? "long copies are planned one by one" : "some bytes are written twice",
+                copies.size()};
   for (const ManyCopy& copy : copies) work->told.size_bytes += copy.size_bytes;
   return work;
 }

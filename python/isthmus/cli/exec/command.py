@@ -34,8 +34,8 @@ def execute(
         str | None,
         typer.Option(
             metavar="SIZE",
-            help="Replace copies from this size, and never up to 64 KiB.  [default: where the "
-            "profile says it pays]",
+            help="Replace copies of this size or more; never those of 64 KiB or less.  "
+            "[default: where the profile says it pays]",
         ),
     ] = None,
 ) -> None:

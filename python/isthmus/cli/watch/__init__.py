@@ -1,1 +1,1 @@
-"""`isthmus watch` and `isthmus exec`: run a program, and say what its copies cost."""
+"""`isthmus watch`: run a program, and say what its copies cost."""

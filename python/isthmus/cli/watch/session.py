@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from isthmus.watching.counters import Process
 
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
-# Of a process without events, and of so many processes.
-_FILE_BYTES, _MOST_PROCESSES = 2 << 20, 16
-_EVENT_BYTES = 56
+# Room is looked for for the files of so many.
+_MOST_PROCESSES = 16
 _LIVE_S = 1.0
 
 
@@ -42,7 +41,10 @@ def watched_run(
     processes have counted, while the folder exists. Raises Ended for what can't be run, and for
     what can't be watched: with the code `unwatched` if that ended well.
     """
-    with _folder(_MOST_PROCESSES * (_FILE_BYTES + events * _EVENT_BYTES)) as folder:
+    from isthmus.watching.layout import layout
+
+    file_bytes = layout().events + events * layout().event.size
+    with _folder(_MOST_PROCESSES * file_bytes) as folder:
         try:
             reason = why_not_watched(find_program(command[0], os.environ))
             environment = dict(os.environ)

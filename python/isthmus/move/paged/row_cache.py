@@ -32,14 +32,15 @@ class RowCache:
     Rows of a table in host memory that the GPU holds, for kernels that need some of them by number.
 
     `ensure(keys)` gives the slots of rows in `rows`, and fetches those that aren't there. Looking
-    up, making room and fetching happen on the GPU, in the stream, in one launch: the CPU reads
-    nothing, so that a CUDA graph repeats it with the keys that it finds then.
+    up, making room and fetching happen on the GPU, in the stream, in one launch, or two for rows
+    over 4 KiB: the CPU reads nothing, so that a CUDA graph repeats it with the keys that it finds
+    then.
 
     Slots are valid until the next `ensure` in the cache: a call never evicts a row that it needs
     itself, and `prefetch` none of the last `ensure`. With `write_back`, rows may be stored to.
 
     The table is pinned as long as the cache is open, if it isn't already. A row that the GPU holds
-    doesn't see what the CPU changes in the table. docs/row-cache.md has the costs.
+    doesn't see what the CPU changes in the table. docs/row-cache.md says more.
 
     Calls that aren't captured follow each other, in whatever streams they are made. What uses their
     rows doesn't: the work on the last slots must be ordered before the next `ensure`, as it is in

@@ -1,6 +1,7 @@
 """A report on watched processes as a document: the verdict, a timeline, and the tables."""
 
 from collections.abc import Sequence
+from heapq import nlargest
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -103,7 +104,7 @@ def _timeline(processes: Sequence[Process]) -> tuple[Figure, ...]:
     recorded = chain.from_iterable(
         ((process, event) for event in read_events(process)) for process in processes
     )
-    longest = sorted(recorded, key=lambda one: -one[1].ns)[:_MOST_EVENTS]
+    longest = nlargest(_MOST_EVENTS, recorded, key=lambda one: one[1].ns)
     rows = [_bar(process, event, start) for process, event in longest]
     names = list(dict.fromkeys(str(row["thread"]) for row in rows))[:_MOST_THREADS]
     shown = [row for row in rows if row["thread"] in names]
