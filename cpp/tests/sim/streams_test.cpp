@@ -114,6 +114,26 @@ TEST(Streams, CtasOfTheLaunchThatBeganFirstGoFirst) {
   EXPECT_EQ(result.launches[1].end_ps, 3 * kTenInstructions);
 }
 
+TEST(Streams, CtasOfTheNextLaunchFillAllCoresOnceThoseOfTheOneBeforeHaveBegun) {
+  ModelledMachine machine = round_machine();
+  machine.cores.count = 2;
+  machine.cores.max_warps = 8;
+  const auto cta = [](std::size_t num_warps, std::uint32_t num_instructions) {
+    return std::vector<WarpSteps>(num_warps, {barrier(num_instructions - 1)});
+  };
+  // Its third CTA begins when its first ends; then each core has two warps left.
+  const Ctas first{cta(6, 10), cta(6, 100), cta(6, 100)};
+  Told told;
+  run(two(first, {2, cta(2, 10)}), machine, {}, mode(Mode::ideal), &told);
+  std::vector<Picoseconds> starts;
+  for (const Span& span : told.ctas) starts.push_back(span.start_ps);
+  std::ranges::sort(starts);
+  ASSERT_EQ(starts.size(), 5);
+  EXPECT_GT(starts[2], 0);
+  EXPECT_EQ(starts[3], starts[2]);
+  EXPECT_EQ(starts[4], starts[2]);
+}
+
 TEST(Streams, ALaunchThatWaitsForItsStreamDoesntHoldUpOthers) {
   const Ctas chain = ten_instructions();
   const Builder builder = Builder().launch({}, chain).launch({}, chain).launch({}, chain).stream(1);

@@ -128,7 +128,10 @@ void Cores::end_warp(const Position& at) {
     observer_->cta_done(at.core_index, slot.number, {slot.start_ps, schedule_.now_ps()});
   }
   end_cta(at.core, slot);
+  const std::size_t num_waiting = queue_.size();
   while (start_cta(at.core_index)) continue;
+  // The next launch's CTAs may fit where those of the one before didn't.
+  if (queue_.size() != num_waiting) fill_cores();
 }
 
 void Cores::end_cta(Core& core, CtaSlot& slot) {
