@@ -131,15 +131,16 @@ clean:  ## everything that was built or installed here
 # GoogleTest's wheel is wanted for its sources alone, so that of any platform and Python will do: it has none for Arm.
 $(VENV)/.tools: pyproject.toml cmake/build_requirements.py cmake/prerequisites.sh
 	@cmake/prerequisites.sh "make $(firstword $(MAKECMDGOALS))" $(PYTHON)
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(pip) --no-compile --no-deps --upgrade --target $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(pip) --no-compile --no-deps --upgrade --target $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))') \
 	  --only-binary=:all: --platform manylinux_2_28_x86_64 --python-version 3.11 $$($(packages_of) googletest) & \
 	  $(pip) --no-compile $$($(packages_of)); code=$$?; wait $$! && exit $$code
 	@touch $@
 
 # Its dependencies are installed while it is compiled: each pip keeps one core busy.
 $(VENV)/.isthmus: $(VENV)/.tools $(native)
-	$(pip) $$($(packages_of) dependencies $(extra)) & \
+	@echo "Compiling Isthmus: some two minutes on two cores the first time."
+	@$(pip) $$($(packages_of) dependencies $(extra)) & \
 	  $(pip) --no-deps --no-build-isolation --no-compile \
 	  --config-settings=build-dir=$(build) --config-settings='build.targets=$(installed)' \
 	  --config-settings=cmake.define.ISTHMUS_BUILD_TESTS=ON $(launcher:%=--config-settings=cmake.define.%) -e .; code=$$?; wait $$! && exit $$code

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 
-import isthmus
 from isthmus.sim.library import Library
 from isthmus.sim.machine_files import load_machine
 from isthmus.sim.own import policy_of
@@ -63,11 +62,10 @@ def library(folder: Path, name: str, source: str) -> str:
     """Compile a policy."""
     file = folder / f"{name}.cpp"
     file.write_text(source, encoding="utf-8")
-    include = Path(isthmus.__file__).with_name("include")
     made = folder / f"{name}.so"
     options = shlex.split("-std=c++17 -O2 -shared -fPIC")
-    places = [f"-I{include}", f"-I{ROOT / 'cpp' / 'include'}"]
-    subprocess.run(["c++", *options, *places, str(file), "-o", str(made)], check=True)  # noqa: S603, S607
+    headers = f"-I{ROOT / 'cpp' / 'include'}"
+    subprocess.run(["c++", *options, headers, str(file), "-o", str(made)], check=True)  # noqa: S603, S607
     return str(made)
 
 

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -26,7 +27,7 @@ public:
   };
 
   /// A time, then what was counted up to it: Stalls, Traffic, migrations, evictions, line requests.
-  using Sample = std::array<std::uint64_t, 16>;
+  using Sample = std::array<std::uint64_t, std::tuple_size_v<isthmus::sim::Counts> + 1>;
   /// By isthmus::sim::Use.
   using Uses = std::array<std::uint64_t, isthmus::sim::kNumUses>;
 

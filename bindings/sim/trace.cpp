@@ -100,7 +100,7 @@ void bind_steps(nb::module_& m) {
           "kind"_a, "address"_a, "size_bytes"_a, "stream"_a = nb::none())
       .def_prop_ro(
           "kind", [](const HostStep& step) { return word_of(step.kind); },
-          "\"upload\", \"download\", \"read\" or \"write\".")
+          "\"upload\", \"upload_again\", \"download\", \"read\" or \"write\".")
       .def_ro("address", &HostStep::address)
       .def_ro("size_bytes", &HostStep::size_bytes)
       .def_prop_ro(

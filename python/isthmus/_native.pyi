@@ -1956,7 +1956,7 @@ class TraceHostStep:
 
     @property
     def kind(self) -> str:
-        """"upload", "download", "read" or "write"."""
+        """"upload", "upload_again", "download", "read" or "write"."""
 
     @property
     def address(self) -> int: ...

@@ -201,7 +201,7 @@ private:
                           cores_.ledger().take(index));
     }
     note_ends();
-    if (copies_) book_copies(end);
+    book_copies(end);
     go_on(index, end);
   }
 
