@@ -7,10 +7,8 @@
 /// Looks a key up. Kept if it is there, claimed if it isn't and nobody has claimed it.
 ///
 /// Returns     its map entry; kIsthmusNobody if it is no row
-__device__ inline uint32_t isthmus_look_up(const IsthmusRowCache& cache,
-                                           const IsthmusCacheKeys& call, uint64_t i,
+__device__ inline uint32_t isthmus_look_up(const IsthmusRowCache& cache, uint64_t key, uint64_t i,
                                            uint32_t epoch) {
-  const uint64_t key = isthmus_index_at(call.keys, call.key_bytes, i);
   if (key >= cache.num_rows) return kIsthmusNobody;
   uint32_t held = isthmus_seen(cache.map + key);
   if (held == 0) {
@@ -22,13 +20,31 @@ __device__ inline uint32_t isthmus_look_up(const IsthmusRowCache& cache,
   return held;
 }
 
+__device__ inline bool isthmus_claims(uint32_t held, uint64_t i) {
+  return held == (kIsthmusClaimed | uint32_t(i));
+}
+
+__device__ inline uint32_t isthmus_next_turn(const IsthmusRowCache& cache) {
+  return atomicAdd(&cache.state->hand, 1u);
+}
+
+/// Reads a key, and its map entry, again.
+__device__ inline IsthmusCacheKey isthmus_key_at(const IsthmusRowCache& cache,
+                                                 const IsthmusCacheKeys& call, uint64_t i) {
+  const uint64_t key = isthmus_index_at(call.keys, call.key_bytes, i);
+  return {key, key < cache.num_rows ? isthmus_seen(cache.map + key) : kIsthmusNobody, 0};
+}
+
 /// Looks all keys of a lane up, and gives the slots that it finds.
 __device__ inline IsthmusCacheCounts isthmus_look_up_all(const IsthmusRowCache& cache,
                                                          const IsthmusCacheKeys& call,
-                                                         uint32_t epoch) {
+                                                         uint32_t epoch, IsthmusCacheKey& own) {
   IsthmusCacheCounts counts = {0, 0, 0, 0, 0, 0};
   for (uint64_t i = isthmus_lane(); i < call.count; i += isthmus_num_lanes()) {
-    const uint32_t held = isthmus_look_up(cache, call, i, epoch);
+    const uint64_t key = isthmus_index_at(call.keys, call.key_bytes, i);
+    const uint32_t held = isthmus_look_up(cache, key, i, epoch);
+    if (i == isthmus_lane())
+      own = {key, held, isthmus_claims(held, i) ? isthmus_next_turn(cache) : 0};
     if (held == kIsthmusNobody) {
       ++counts.beyond;
       atomicMin(cache.state->counters + kIsthmusFirstBeyond, i + 1);
@@ -42,19 +58,30 @@ __device__ inline IsthmusCacheCounts isthmus_look_up_all(const IsthmusRowCache& 
   return counts;
 }
 
+/// Gives a key that this lane has claimed its slot; nothing if it has not.
+__device__ inline IsthmusCacheJob isthmus_admit_at(const IsthmusRowCache& cache,
+                                                   const IsthmusCacheKeys& call, uint64_t i,
+                                                   uint32_t epoch, uint32_t base,
+                                                   IsthmusCacheKey& own,
+                                                   IsthmusCacheCounts& counts) {
+  const bool is_first = i == isthmus_lane();
+  const IsthmusCacheKey one = is_first ? own : isthmus_key_at(cache, call, i);
+  if (!isthmus_claims(one.held, i)) return {kIsthmusNobody, 0, kIsthmusNobody};
+  const uint32_t turn = is_first ? one.turn : isthmus_next_turn(cache);
+  const IsthmusCacheJob job = isthmus_admit(cache, uint32_t(one.key), turn, epoch, base, counts);
+  if (is_first) own.held = job.slot == kIsthmusNobody ? 0 : job.slot + 1;
+  return job;
+}
+
 /// Gives the rows that this warp's lanes have claimed their slots, and fetches them.
 __device__ inline void isthmus_admit_all(const IsthmusRowCache& cache, const IsthmusCacheKeys& call,
-                                         uint32_t epoch, uint32_t base,
+                                         uint32_t epoch, uint32_t base, IsthmusCacheKey& own,
                                          IsthmusCacheCounts& counts) {
   const uint64_t lane = isthmus_lane() % kIsthmusCacheLanes;
   for (uint64_t first = isthmus_lane() - lane; first < call.count; first += isthmus_num_lanes()) {
     const uint64_t i = first + lane;
     IsthmusCacheJob job = {kIsthmusNobody, 0, kIsthmusNobody};
-    if (i < call.count) {
-      const uint64_t key = isthmus_index_at(call.keys, call.key_bytes, i);
-      if (key < cache.num_rows && isthmus_seen(cache.map + key) == (kIsthmusClaimed | uint32_t(i)))
-        job = isthmus_admit(cache, uint32_t(key), epoch, base, counts);
-    }
+    if (i < call.count) job = isthmus_admit_at(cache, call, i, epoch, base, own, counts);
     if (cache.jobs == nullptr)
       isthmus_move_jobs(cache, job, 0, cache.row_bytes);
     else if (job.slot != kIsthmusNobody)
@@ -66,16 +93,16 @@ __device__ inline void isthmus_admit_all(const IsthmusRowCache& cache, const Ist
 /// slots, and wait for nobody.
 __device__ inline void isthmus_give_slots(const IsthmusRowCache& cache,
                                           const IsthmusCacheKeys& call,
-                                          IsthmusCacheCounts& counts) {
+                                          const IsthmusCacheKey& own, IsthmusCacheCounts& counts) {
   const uint64_t start_ns = isthmus_now_ns();
   for (uint64_t i = isthmus_lane(); i < call.count; i += isthmus_num_lanes()) {
-    const uint64_t key = isthmus_index_at(call.keys, call.key_bytes, i);
-    if (key >= cache.num_rows) continue;
-    uint32_t held = isthmus_seen(cache.map + key);
+    const IsthmusCacheKey one = i == isthmus_lane() ? own : isthmus_key_at(cache, call, i);
+    uint32_t held = one.held;
+    if (held == kIsthmusNobody) continue;
     while (held != 0 && (held & kIsthmusClaimed) != 0 &&
            isthmus_now_ns() - start_ns < kIsthmusCacheDeadlineNs) {
       isthmus_pause();
-      held = isthmus_seen(cache.map + key);
+      held = isthmus_seen(cache.map + one.key);
     }
     const bool has_room = held != 0 && (held & kIsthmusClaimed) == 0;
     call.slots[i] = has_room ? static_cast<int32_t>(held - 1) : -1;
@@ -109,7 +136,7 @@ __device__ inline void isthmus_note_unordered(const IsthmusRowCache& cache) {
 __device__ inline void isthmus_end_call(const IsthmusRowCache& cache, const IsthmusCacheKeys& call,
                                         uint32_t epoch) {
   IsthmusCacheState& state = *cache.state;
-  __threadfence();
+  isthmus_fence();
   uint64_t counters[kIsthmusNumCounters];
   for (uint32_t k = 0; k < kIsthmusNumCounters; ++k)  // all at once
     counters[k] = *static_cast<const volatile uint64_t*>(state.counters + k);
@@ -132,7 +159,7 @@ __device__ inline void isthmus_end_call(const IsthmusRowCache& cache, const Isth
 __device__ inline void isthmus_step(const IsthmusRowCache& cache, const IsthmusCacheKeys& call,
                                     uint32_t epoch, bool arrives, bool leaves) {
   if (threadIdx.x != 0) return;
-  __threadfence();
+  isthmus_fence();
   const uint32_t step = (arrives ? 1u : 0u) + (leaves ? 0x10000u : 0u);
   const uint32_t blocks = atomicAdd(&cache.state->blocks, step) + step;
   if (leaves && blocks >> 16 == gridDim.x) isthmus_end_call(cache, call, epoch);
@@ -149,7 +176,7 @@ __device__ inline void isthmus_await_blocks(const IsthmusRowCache& cache) {
       }
       isthmus_pause();
     }
-    __threadfence();
+    isthmus_fence();
   }
   __syncthreads();
 }
@@ -164,7 +191,8 @@ extern "C" __global__ void __launch_bounds__(256)
   const uint32_t epoch = last + 1 == 0 ? 1 : last + 1;
   const uint32_t base = call.slots == nullptr ? isthmus_seen(&cache.state->ensured) : epoch;
   if (isthmus_lane() == 0 && atomicExch(&cache.state->busy, 1u) != 0) isthmus_note_unordered(cache);
-  IsthmusCacheCounts counts = isthmus_look_up_all(cache, call, epoch);
+  IsthmusCacheKey own = {0, kIsthmusNobody, 0};
+  IsthmusCacheCounts counts = isthmus_look_up_all(cache, call, epoch, own);
   const bool stays = isthmus_any_of_block(counts.missing != 0);
   if (!stays) {
     isthmus_add_counts(cache, counts);
@@ -173,8 +201,8 @@ extern "C" __global__ void __launch_bounds__(256)
   }
   isthmus_step(cache, call, epoch, true, false);
   isthmus_await_blocks(cache);
-  isthmus_admit_all(cache, call, epoch, base, counts);
-  if (call.slots != nullptr) isthmus_give_slots(cache, call, counts);
+  isthmus_admit_all(cache, call, epoch, base, own, counts);
+  if (call.slots != nullptr) isthmus_give_slots(cache, call, own, counts);
   isthmus_add_counts(cache, counts);
   __syncthreads();
   isthmus_step(cache, call, epoch, false, true);

@@ -77,6 +77,14 @@ struct IsthmusCacheCounts {
   uint32_t missing, fetched, evicted, written, full, beyond;
 };
 
+/// What a lane knows of a key. It keeps that of its first, mostly its only one: memory isn't asked
+/// again.
+struct IsthmusCacheKey {
+  uint64_t key;
+  uint32_t held;  ///< its map entry; kIsthmusNobody: it is no row
+  uint32_t turn;  ///< of the chunk that makes room for it, if the lane has claimed it
+};
+
 #ifdef ISTHMUS_HOST_KERNELS
 
 constexpr uint32_t kIsthmusCacheLanes = 1;
@@ -85,6 +93,7 @@ inline uint32_t isthmus_seen(const uint32_t* at) { return __atomic_load_n(at, __
 inline void isthmus_tell(uint32_t* at, uint32_t value) {
   __atomic_store_n(at, value, __ATOMIC_RELAXED);
 }
+inline void isthmus_fence() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 inline bool isthmus_any_of_block(bool said) { return said; }
 inline uint32_t isthmus_sum_of_warp(uint32_t number) { return number; }
 
@@ -113,6 +122,8 @@ __device__ inline uint32_t isthmus_seen(const uint32_t* at) {
 __device__ inline void isthmus_tell(uint32_t* at, uint32_t value) {
   *reinterpret_cast<volatile uint32_t*>(at) = value;
 }
+/// __threadfence() orders all such fences, too, which takes longer.
+__device__ inline void isthmus_fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 __device__ inline bool isthmus_any_of_block(bool said) { return __syncthreads_or(said) != 0; }
 __device__ inline uint32_t isthmus_sum_of_warp(uint32_t number) {
   for (uint32_t other = kIsthmusWarpLanes / 2; other != 0; other /= 2)
@@ -165,9 +176,11 @@ __device__ inline IsthmusVictim isthmus_victim_of(const IsthmusRowCache& cache, 
   const uint32_t kept_age = epoch - base;
   IsthmusVictim oldest = {kIsthmusNobody, 0};
   uint32_t most = kept_age;
+  uint4 fours[kIsthmusChunk / 4];
+  for (uint32_t k = 0; k < kIsthmusChunk; k += 4)
+    fours[k / 4] = isthmus_four(cache.words + first + k);
   for (uint32_t k = 0; k < kIsthmusChunk; k += 4) {
-    const uint4 four = isthmus_four(cache.words + first + k);
-    const uint32_t words[4] = {four.x, four.y, four.z, four.w};
+    const uint32_t words[4] = {fours[k / 4].x, fours[k / 4].y, fours[k / 4].z, fours[k / 4].w};
     for (uint32_t i = 0; i < 4; ++i) {
       uint32_t age = words[i] == 0 ? ~0u : epoch - words[i];
       if (cache.has_clock != 0 && words[i] != 0 && age > kept_age) age = kept_age + 1;
@@ -191,10 +204,12 @@ __device__ inline void isthmus_pass(const IsthmusRowCache& cache, const IsthmusV
 }
 
 /// Takes a slot, each lane from the next chunk; kIsthmusNobody if all slots are kept.
-__device__ inline uint32_t isthmus_take_slot(const IsthmusRowCache& cache, uint32_t epoch,
-                                             uint32_t base) {
+///
+/// evicted     becomes the key of the row there
+__device__ inline uint32_t isthmus_take_slot(const IsthmusRowCache& cache, uint32_t turn,
+                                             uint32_t epoch, uint32_t base, uint32_t& evicted) {
   const uint32_t num_chunks = (cache.num_slots + kIsthmusChunk - 1) / kIsthmusChunk;
-  uint32_t chunk = atomicAdd(&cache.state->hand, 1u) % num_chunks;
+  uint32_t chunk = turn % num_chunks;
   for (uint32_t visited = 0; visited < num_chunks;) {
     const IsthmusVictim victim = isthmus_victim_of(cache, chunk, epoch, base);
     if (victim.slot == kIsthmusNobody) {
@@ -203,6 +218,7 @@ __device__ inline uint32_t isthmus_take_slot(const IsthmusRowCache& cache, uint3
       ++visited;
       continue;
     }
+    evicted = cache.keys[victim.slot];  // before the slot is ours, for both are asked for at once
     if (atomicCAS(cache.words + victim.slot, victim.word, epoch) != victim.word) continue;
     if (cache.has_clock != 0 && victim.word != 0) isthmus_pass(cache, victim, epoch, base);
     return victim.slot;
@@ -213,14 +229,14 @@ __device__ inline uint32_t isthmus_take_slot(const IsthmusRowCache& cache, uint3
 
 /// Gives a row a slot. Only the lane that has claimed the row calls it.
 __device__ inline IsthmusCacheJob isthmus_admit(const IsthmusRowCache& cache, uint32_t key,
-                                                uint32_t epoch, uint32_t base,
+                                                uint32_t turn, uint32_t epoch, uint32_t base,
                                                 IsthmusCacheCounts& counts) {
-  const uint32_t slot = isthmus_take_slot(cache, epoch, base);
+  uint32_t evicted = kIsthmusNobody;
+  const uint32_t slot = isthmus_take_slot(cache, turn, epoch, base, evicted);
   if (slot == kIsthmusNobody) {
     isthmus_tell(cache.map + key, 0);
     return {kIsthmusNobody, key, kIsthmusNobody};
   }
-  const uint32_t evicted = cache.keys[slot];
   bool stored = false;
   if (evicted != kIsthmusNobody) {
     isthmus_tell(cache.map + evicted, 0);

@@ -199,6 +199,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=parts, default=parts)
     options = parser.parse_args()
     rounds = 200 if options.quick else 1000
+    torch.cuda.set_stream(torch.cuda.Stream())  # the driver's batch refuses the default one
     pools = Pools()
     measures: dict[str, Callable[[], Any]] = {
         "rates": lambda: measure_rates(pools, options.sms, quick=options.quick),

@@ -117,16 +117,18 @@ def one_run(
 
 def summary_of(runs: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
     """
-    Give each way's fastest turn, what was saved and what was predicted, and whether all agree.
+    Give each way's fastest turn of each round, what was saved and what was predicted, and whether
+    all agree.
 
-    A shared machine has slow phases of minutes: a median would compare one way's with another's.
+    A shared machine has slow phases of seconds to minutes: a median would compare one way's with
+    another's.
     """
     found: dict[str, Any] = {}
     for way, turns in runs.items():
         # nvbandwidth says only rates.
         seconds = [one.get("seconds", [one["whole_seconds"]]) for one in turns]
-        found[way] = min(map(sum, seconds))
-        found[f"{way}_first"] = min(one[0] for one in seconds)
+        rounds = [min(turn) for turn in zip(*seconds, strict=True)]
+        found[way], found[f"{way}_first"] = sum(rounds), rounds[0]
     found["outcomes_equal"] = (
         len({one.get("outcome") for turns in runs.values() for one in turns}) == 1
     )

@@ -15,7 +15,7 @@ constexpr Stopping kQuick{.min_samples = 2, .max_samples = 2, .max_seconds = 0.2
 class BlockCopies : public testing::TestWithParam<BlockCopiesWay> {
 protected:
   Measurement measure(Direction direction, std::size_t block_bytes, std::size_t num_blocks) {
-    return measure_block_copies(test::context(), true,
+    return measure_block_copies(test::context(), &test::kernels(),
                                 {direction, GetParam(), block_bytes, num_blocks, 2, kQuick});
   }
 };
@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, BlockCopies,
 
 TEST(BlockCopiesAlone, WithoutKernelsHaveTheBatchOnly) {
   EXPECT_THROW(
-      measure_block_copies(test::context(), false,
+      measure_block_copies(test::context(), nullptr,
                            {Direction::host_to_device, BlockCopiesWay::kernel, 512, 8, 2, kQuick}),
       Unavailable);
 }

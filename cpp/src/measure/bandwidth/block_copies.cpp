@@ -131,8 +131,8 @@ Enqueue by_batch(const Context& context, const ScatteredBlocks& blocks,
 }
 
 Enqueue by_kernel(transfer::BlockMover& mover, const ScatteredBlocks& blocks,
-                  const transfer::BlockLaunch& how, bool has_kernels) {
-  std::string why = has_kernels ? mover.obstacle("") : "there is no NVRTC to compile it";
+                  const transfer::BlockLaunch& how, const Kernels* kernels) {
+  std::string why = kernels != nullptr ? mover.obstacle(*kernels) : "there is no NVRTC to compile it";
   const transfer::KernelBlocks told = blocks.for_kernel();
   if (why.empty() && how.in_bulk) why = mover.bulk_obstacle(told, 1);
   if (!why.empty()) throw Unavailable("a kernel that copies blocks", why, "another way");
@@ -147,7 +147,7 @@ void check(const BlockCopiesOptions& options) {
 
 }  // namespace
 
-Measurement measure_block_copies(const Context& context, bool has_kernels,
+Measurement measure_block_copies(const Context& context, const Kernels* kernels,
                                  const BlockCopiesOptions& options) {
   check(options);
   const CurrentContext current(context);
@@ -161,7 +161,7 @@ Measurement measure_block_copies(const Context& context, bool has_kernels,
   const Enqueue enqueue =
       by_driver
           ? by_batch(context, blocks, order)
-          : by_kernel(mover, blocks, {options.num_multiprocessors, false, in_bulk}, has_kernels);
+          : by_kernel(mover, blocks, {options.num_multiprocessors, false, in_bulk}, kernels);
   const Stream stream(context);
   double asked_seconds = 0;
   const auto one = [&] {

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "device/context.hpp"
+#include "device/kernels.hpp"
 #include "measure/loops/sampling.hpp"
 
 namespace isthmus::measure {
@@ -37,10 +38,10 @@ struct BlockCopiesOptions {
 ///
 /// There is no gate: the cost of enqueueing is what matters here.
 ///
-/// has_kernels  false: only the batch can be measured
+/// kernels      nullptr: only the batch can be measured
 /// Throws       UsageError (sizes), Unavailable (no kernels, a driver before CUDA 12.8, bulk copies
 ///              before compute capability 9.0), CorruptTransfer, OutOfDeviceMemory, DriverError.
-Measurement measure_block_copies(const Context& context, bool has_kernels,
+Measurement measure_block_copies(const Context& context, const Kernels* kernels,
                                  const BlockCopiesOptions& options);
 
 }  // namespace isthmus::measure

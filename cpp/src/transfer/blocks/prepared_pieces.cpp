@@ -212,7 +212,7 @@ bool BlockCopies::take_pieces(PreparedWork& work, const CopyPieces& pieces, Uses
   DevicePaths& paths = devices_.at(ends.device());
   const ContextOfDevice context(paths.context());
   if (!devices_.block_obstacle(paths).empty()) return false;
-  work.launch.num_multiprocessors = enough_multiprocessors(paths, {});
+  work.launch.num_multiprocessors = enough_multiprocessors(paths, BlockRoute{ends.direction()});
   if (uses == Uses::once) {
     fill_once(work, paths, pieces);
     return true;

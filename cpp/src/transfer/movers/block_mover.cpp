@@ -74,18 +74,27 @@ BlockMover::~BlockMover() {
 }
 
 std::string BlockMover::obstacle(const std::string& nvrtc) {
+  return obstacle_with([&] { return mover_kernels(context_, nvrtc); });
+}
+
+std::string BlockMover::obstacle(const Kernels& kernels) {
+  return obstacle_with([&] { return kernels; });
+}
+
+std::string BlockMover::obstacle_with(const std::function<Kernels()>& open) {
   const std::lock_guard lock(mutex_);
   if (prepared_) return obstacle_;
-  obstacle_ = obstacle_to([&] { prepare(nvrtc); });
+  obstacle_ = obstacle_to([&] {
+    const ScopedRelaxedCapture relaxed(context_.driver());  // it belongs to nobody's capture
+    prepare(open());
+  });
   prepared_ = true;
   return obstacle_;
 }
 
 /// If it throws, nothing has changed.
-void BlockMover::prepare(const std::string& nvrtc) {
+void BlockMover::prepare(Kernels kernels) {
   const Driver& driver = context_.driver();
-  const ScopedRelaxedCapture relaxed(driver);  // it belongs to nobody's capture
-  Kernels kernels = mover_kernels(context_, nvrtc);
   const Kernel blocks = kernels.get("blocks", "isthmus_blocks");
   const Kernel pieces = kernels.get("blocks", "isthmus_blocks_pieces");
   const Kernel in_bulk = kernels.get("blocks", "isthmus_blocks_bulk");

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -80,6 +81,8 @@ public:
   /// Returns     why there are none; empty if they can be used. Final.
   /// Throws      std::bad_alloc: the next call tries again
   std::string obstacle(const std::string& nvrtc);
+  /// The same with kernels of the caller's.
+  std::string obstacle(const Kernels& kernels);
   /// Why these blocks can't be moved by bulk copies; empty if they can.
   std::string bulk_obstacle(const KernelBlocks& blocks, std::size_t num_layers) const;
 
@@ -118,7 +121,8 @@ public:
   std::optional<WrongIndex> take_wrong_index() noexcept;
 
 private:
-  void prepare(const std::string& nvrtc);
+  std::string obstacle_with(const std::function<Kernels()>& open);
+  void prepare(Kernels kernels);
   Kernel::Settings settings_of(const BlockLaunch& how) const noexcept {
     Kernel::Settings settings;
     if (how.urgent) settings.priority = most_urgent_;
