@@ -93,7 +93,7 @@ inline uint32_t isthmus_seen(const uint32_t* at) { return __atomic_load_n(at, __
 inline void isthmus_tell(uint32_t* at, uint32_t value) {
   __atomic_store_n(at, value, __ATOMIC_RELAXED);
 }
-inline void isthmus_fence() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
+inline void isthmus_fence() { __threadfence(); }
 inline bool isthmus_any_of_block(bool said) { return said; }
 inline uint32_t isthmus_sum_of_warp(uint32_t number) { return number; }
 
