@@ -1,6 +1,7 @@
 """What copies of blocks cost other kernels, and what urgent copies wait for beside bulk ones."""
 
 import statistics
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -11,8 +12,8 @@ from rivals import Call, Case, ways_of
 import isthmus
 
 KIB = 1 << 10
-BULK_BYTES = 128 << 20
-NUM_COPIES = 60
+BULK_BYTES = 64 << 20
+AHEAD = 2
 WORK_SECONDS = 0.1
 MakeCase = Callable[..., Case]
 Record = dict[str, Any]
@@ -51,33 +52,55 @@ def _works() -> dict[str, torch.cuda.CUDAGraph]:
     }
 
 
-def _seconds(graph: torch.cuda.CUDAGraph, times: int) -> float:
+def _timed(graph: torch.cuda.CUDAGraph, times: int) -> tuple[torch.cuda.Event, torch.cuda.Event]:
+    """Let the work run between two events."""
     first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    graph.replay()  # the clock has risen
     first.record()
     for _ in range(times):
         graph.replay()
     last.record()
     last.synchronize()
+    return first, last
+
+
+def _seconds(graph: torch.cuda.CUDAGraph, times: int) -> float:
+    first, last = _timed(graph, times)
     return first.elapsed_time(last) / 1e3
+
+
+class _Copying(threading.Thread):
+    """Copies again and again in a stream of its own, some ahead."""
+
+    def __init__(self, call: Call) -> None:
+        super().__init__()
+        self._call = call
+        self.runs, self.stop = threading.Event(), threading.Event()
+        self.ends: list[torch.cuda.Event] = []
+
+    def run(self) -> None:
+        with torch.cuda.stream(torch.cuda.Stream()):
+            while not self.stop.is_set():
+                self._call()
+                self.ends.append(torch.cuda.Event(enable_timing=True))
+                self.ends[-1].record()
+                if len(self.ends) > AHEAD:
+                    self.ends[-1 - AHEAD].synchronize()
+                    self.runs.set()
+        torch.cuda.synchronize()
 
 
 def _beside(graph: torch.cuda.CUDAGraph, times: int, call: Call) -> tuple[float, float]:
     """Give the work's seconds, and how many copies ended a second meanwhile."""
-    copying = torch.cuda.Stream()
-    start = torch.cuda.Event(enable_timing=True)
-    ends = [torch.cuda.Event(enable_timing=True) for _ in range(NUM_COPIES)]
-    torch.cuda.synchronize()
-    start.record()
-    with torch.cuda.stream(copying):
-        copying.wait_event(start)
-        for end in ends:
-            call()
-            end.record()
-    seconds = _seconds(graph, times)
-    torch.cuda.synchronize()
-    ended = [start.elapsed_time(end) / 1e3 for end in ends]
-    meanwhile = [end for end in ended if end <= seconds]
-    return seconds, len(meanwhile) / meanwhile[-1] if meanwhile else 0.0
+    copying = _Copying(call)
+    copying.start()
+    copying.runs.wait()
+    first, last = _timed(graph, times)
+    copying.stop.set()
+    copying.join()
+    seconds = first.elapsed_time(last) / 1e3
+    meanwhile = [first.elapsed_time(end) / 1e3 for end in copying.ends]
+    return seconds, sum(0 < end <= seconds for end in meanwhile) / seconds
 
 
 def _ways(case: Case) -> dict[str, Call]:

@@ -3,10 +3,11 @@ isthmus.RowCache: what calls take by their misses, beside a perfect prefetch, an
 
     python benchmarks/blocks/row_cache.py OUT.json [--quick] [--only calls zipf training]
 
-Needs PyTorch and a GPU, on which it hasn't run yet; the table has 4 GiB (--quick: 1 GiB). `call` is
-a call until it is complete, `replay` the same of a graph; `chained` is a call of 32 in a graph, by
-events. Medians. A perfect prefetch copies the rows that are missing, and nothing else, by
-isthmus.copy_blocks.
+Needs PyTorch and a GPU; the table has 4 GiB (--quick: 1 GiB). `call` is a call until it is
+complete, `replay` the same of a graph; `chained` is a call of 32 in a graph, by events; `copied` is
+the same of isthmus.copy_blocks for as many rows as miss, other ones. Medians. A perfect prefetch
+copies the rows that are missing, and nothing else. What reads rows second finds their addresses
+translated: both take turns at that.
 """
 
 import argparse
@@ -72,10 +73,29 @@ class Keys:
         return keys[torch.randperm(len(keys), device="cuda")]
 
 
+def event_seconds(graph: Any) -> float:  # noqa: ANN401
+    """Time a replay on the GPU."""
+    first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    first.record()
+    graph.replay()
+    last.record()
+    last.synchronize()
+    return first.elapsed_time(last) / 1e3
+
+
+def captured_copies(table: Any, ring: list[Any], misses: int) -> Any:  # noqa: ANN401 - a graph
+    """Record copies of as many rows as miss, by other keys each."""
+    target = torch.empty(max(1, misses), WIDTH, device="cuda")
+    to = torch.arange(misses, device="cuda")
+    isthmus.copy_blocks(target, table, to, ring[0])  # compiles
+    torch.cuda.synchronize()
+    return captured(lambda: [isthmus.copy_blocks(target, table, to, keys) for keys in ring])
+
+
 def measure_calls(table: Any, slots: int, rounds: int) -> list[Record]:  # noqa: ANN401
     """Measure each case in three ways."""
     records = []
-    print("   keys  misses     call   replay  chained  goal  (us)")
+    print("   keys  misses     call   replay  chained   copied  goal  (us)")
     for count, misses, goal in CASES:
         with isthmus.RowCache(table.numpy(), slots) as cache:
             choose = Keys(len(table), count, misses)
@@ -85,7 +105,9 @@ def measure_calls(table: Any, slots: int, rounds: int) -> list[Record]:  # noqa:
             one = captured(lambda keys=static: cache.ensure(keys))
             ring = [choose.next() for _ in range(CHAIN)]
             chain = captured(lambda keys=ring: [cache.ensure(each) for each in keys])
-            times: dict[str, list[float]] = {"call": [], "replay": [], "chained": []}
+            copied = [torch.randint(len(table), (misses,), device="cuda") for _ in ring]
+            copies = captured_copies(table, copied, misses)
+            times: dict[str, list[float]] = {"call": [], "replay": [], "chained": [], "copied": []}
             for _ in range(rounds):
                 keys = choose.next()
                 times["call"].append(seconds_of(lambda keys=keys: cache.ensure(keys)))
@@ -93,12 +115,10 @@ def measure_calls(table: Any, slots: int, rounds: int) -> list[Record]:  # noqa:
                 times["replay"].append(seconds_of(one.replay))
                 for each in ring:
                     each.copy_(choose.next())
-                first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-                first.record()
-                chain.replay()
-                last.record()
-                last.synchronize()
-                times["chained"].append(first.elapsed_time(last) / 1e3 / CHAIN)
+                times["chained"].append(event_seconds(chain) / CHAIN)
+                for each in copied:
+                    each.random_(len(table))
+                times["copied"].append(event_seconds(copies) / CHAIN)
             torch.cuda.synchronize()
             cache.check()
             stats = cache.stats()
@@ -137,15 +157,18 @@ def measure_zipf(table: Any, rounds: int) -> Record:  # noqa: ANN401
             missing = wanted[~held[wanted]]
             missing = missing[torch.randperm(len(missing), device="cuda")]
             to = torch.arange(len(missing), device="cuda")
-            took = seconds_of(lambda keys=keys: cache.ensure(keys))
-            other = seconds_of(
-                lambda to=to, missing=missing: isthmus.copy_blocks(target, table, to, missing)
-            )
-            if turn >= 2 * rounds:
-                times["ensure"].append(took)
-                times["prefetch"].append(other)
+            ways: dict[str, Callable[[], Any]] = {
+                "ensure": lambda keys=keys: cache.ensure(keys),
+                "prefetch": lambda to=to, missing=missing: isthmus.copy_blocks(
+                    target, table, to, missing
+                ),
+            }
+            for name in sorted(ways, reverse=turn % 2 == 1):
+                took = seconds_of(ways[name])
+                if turn >= 2 * rounds:
+                    times[name].append(took)
         stats = cache.stats()
-    took, other = (sum(each) for each in times.values())
+    took, other = (sum(times[name]) for name in ("ensure", "prefetch"))
     record = {
         "keys": ZIPF_KEYS,
         "hit_rate": stats.hits / stats.keys,
