@@ -60,6 +60,9 @@ nb::dict watch_layout() {
   all["events"] = layout.events;
   all["kinds"] = names(kKindNames);
   all["classes"] = names(kClassNames);
+  all["most_staged_bytes"] = kMostStaged;
+  all["most_small_bytes"] = kMostSmall;
+  all["min_repeated_bytes"] = kMinRepeated;
   return all;
 }
 
@@ -71,5 +74,8 @@ void bind_watch(nb::module_& m) {
       "Describe the file in which a watched process counts: its records (size; members with name,\n"
       "struct's format, number and offset), its tables (name, record, capacity, offset), where "
       "the\n"
-      "events begin, and the names of kinds and classes.");
+      "events begin, and the names of kinds and classes. And the bytes up to which pageable "
+      "uploads\n"
+      "needn't wait for their stream, up to which downloads are small, and from which uploads are\n"
+      "compared with those before them.");
 }

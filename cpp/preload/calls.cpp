@@ -10,12 +10,8 @@
 namespace isthmus::preload {
 namespace {
 
-// Up to here an upload's bytes are put into the command, without a wait.
-// Source: CUDA Driver API, "API synchronization behavior".
-constexpr u64 kMaxInline = u64{64} << 10U;
 constexpr u64 kLongCallNs = 10'000;
 constexpr u64 kNativeSites = 64;
-constexpr u64 kMinRepeated = u64{256} << 10U;
 
 thread_local int depth __attribute__((tls_model("initial-exec"))) = 0;
 
@@ -24,9 +20,9 @@ bool crosses_pageable(const What& what) {
          (what.source == kDevice && what.target == kPageable);
 }
 
-/// The driver returns only when the bytes have left or reached pageable memory.
-bool blocks(const What& what) {
-  return crosses_pageable(what) && (what.target == kPageable || what.bytes > kMaxInline);
+/// The driver returns only after the earlier work of the copy's stream, whatever else it does.
+bool waits(const What& what) {
+  return crosses_pageable(what) && (what.target == kPageable || what.bytes > kMostStaged);
 }
 
 bool is_captured(const Entry& entry, const What& what) {
@@ -52,7 +48,7 @@ bool is_still_pageable(What& what) {
 /// fails with, the copy fails with.
 void begin_copy(const Entry& entry, What& what, Begun& begun) {
   begun.is_captured = is_captured(entry, what);
-  if (!crosses_pageable(what) || what.bytes <= kMaxInline || num_captures() > 0) return;
+  if (!waits(what) || what.bytes <= kMostSmall || num_captures() > 0) return;
   if (!what.linear || !is_still_pageable(what)) return;
   const bool is_to_be_replaced = is_replaceable(what);
   const CUresult waited = wait_for(stream_of(entry, what), is_to_be_replaced);
@@ -82,7 +78,7 @@ bool follows_copy(const Thread& thread, const Entry& entry, const What& what) {
 }
 
 bool is_hidden(const Thread& thread, const Entry& entry, const What& what, const Begun& begun) {
-  if (entry.entry_class == kCopy) return entry.asynchronous && !begun.is_captured && blocks(what);
+  if (entry.entry_class == kCopy) return entry.asynchronous && !begun.is_captured && waits(what);
   return follows_copy(thread, entry, what);
 }
 

@@ -159,55 +159,81 @@ TEST_F(Copy, ThroughAPinnedBuffersDevicePointerReachesTheBuffer) {
   EXPECT_EQ(*buffer, sent);
 }
 
-TEST_F(Copy, OfAFewPageableBytesDoesNotWaitForAHeldStream) {
-  const CUdeviceptr device = device_memory(64 * kKiB);
-  std::vector<std::uint8_t> source = pattern(64 * kKiB, 4);
-  const std::vector<std::uint8_t> sent = source;
-  const CUstream work = stream();
-  {
+/// What `isthmus watch` and `exec` stand on: they wait where the driver does.
+class CopyOfPageableMemory : public MachineUnderTest {
+protected:
+  enum class Way { up, down };
+
+  /// Whether a copy returns while its stream is held, before so many others could have been made.
+  /// An upload has then read its source.
+  bool returns_while_held(Way way, std::size_t size_bytes, int most_meanwhile) {
+    const CUdeviceptr device = device_memory(size_bytes);
+    const Bytes sent = pattern(size_bytes, 4);
+    Bytes host = sent;
+    if (way == Way::down) driver().call(symbol::memcpy_htod)(device, sent.data(), size_bytes);
+    driver().call(symbol::ctx_synchronize)();
+    std::atomic<bool> returned{false};
     Gate held = gate();
-    held.hold(work);
-    driver().call(symbol::memcpy_htod_async)(device, source.data(), source.size(), work);
-    std::ranges::fill(source, std::uint8_t{0});
-    EXPECT_EQ(query(work), CUDA_ERROR_NOT_READY);
+    held.hold(work_);
+    std::thread copying([&] {
+      driver().call(symbol::ctx_push_current)(context());
+      if (way == Way::up) {
+        driver().call(symbol::memcpy_htod_async)(device, host.data(), size_bytes, work_);
+        std::ranges::fill(host, std::uint8_t{0});
+      } else {
+        driver().call(symbol::memcpy_dtoh_async)(host.data(), device, size_bytes, work_);
+      }
+      returned = true;
+    });
+    for (int i = 0; i < most_meanwhile && !returned; ++i) copy_elsewhere();
+    const bool was_early = returned;
+    held.open();
+    copying.join();
+    synchronize(work_);
+    if (way == Way::up) driver().call(symbol::memcpy_dtoh)(host.data(), device, size_bytes);
+    EXPECT_TRUE(host == sent) << size_bytes << " bytes";
+    return was_early;
   }
-  synchronize(work);
-  std::vector<std::uint8_t> found(sent.size());
-  driver().call(symbol::memcpy_dtoh)(found.data(), device, found.size());
-  EXPECT_TRUE(found == sent);
+
+private:
+  /// Of pinned memory: behind a pageable download that waits, the driver holds up those of other
+  /// streams, too, and behind many uploads that are held, those of more than 64 KiB.
+  void copy_elsewhere() {
+    driver().call(symbol::memcpy_dtoh_async)(pinned_, few_, kKiB, other_);
+    synchronize(other_);
+  }
+
+  void SetUp() override {
+    MachineUnderTest::SetUp();
+    if (IsSkipped()) return;
+    work_ = stream();
+    other_ = stream();
+    few_ = device_memory(kKiB);
+    pinned_ = pinned_memory(kKiB);
+  }
+
+  CUstream work_ = nullptr;
+  CUstream other_ = nullptr;
+  CUdeviceptr few_ = 0;
+  std::uint8_t* pinned_ = nullptr;
+};
+
+TEST_F(CopyOfPageableMemory, ToTheDeviceDoesNotWaitForAHeldStreamUpTo2MiB) {
+  constexpr int most_meanwhile = 100'000;
+  for (const std::size_t size_bytes : {kKiB, 64 * kKiB, 64 * kKiB + 1, 256 * kKiB, 2 * kMiB})
+    EXPECT_TRUE(returns_while_held(Way::up, size_bytes, most_meanwhile)) << size_bytes << " bytes";
 }
 
-/// What `isthmus watch` and `exec` stand on: they wait where the driver does.
-TEST_F(Copy, OfManyPageableBytesWaitsForAHeldStream) {
-  constexpr int num_copies_meanwhile = 200;
-  const CUstream work = stream();
-  const CUstream other = stream();
-  const CUdeviceptr few = device_memory(kKiB);
-  for (const std::size_t size_bytes : {64 * kKiB + 1, 256 * kKiB, 16 * kMiB}) {
-    const CUdeviceptr device = device_memory(size_bytes);
-    std::vector<std::uint8_t> host = pattern(size_bytes, 4);
-    for (const bool up : {true, false}) {
-      std::atomic<bool> returned{false};
-      Gate held = gate();
-      held.hold(work);
-      std::thread copying([&] {
-        driver().call(symbol::ctx_push_current)(context());
-        if (up) {
-          driver().call(symbol::memcpy_htod_async)(device, host.data(), size_bytes, work);
-        } else {
-          driver().call(symbol::memcpy_dtoh_async)(host.data(), device, size_bytes, work);
-        }
-        returned = true;
-      });
-      std::vector<std::uint8_t> bytes(kKiB);
-      for (int i = 0; i < num_copies_meanwhile; ++i)
-        driver().call(symbol::memcpy_dtoh_async)(bytes.data(), few, kKiB, other);
-      EXPECT_FALSE(returned) << size_bytes << (up ? " bytes up" : " bytes down");
-      held.open();
-      copying.join();
-      synchronize(work);
-    }
-  }
+TEST_F(CopyOfPageableMemory, ToTheDeviceWaitsForAHeldStreamWhenItIsLarge) {
+  constexpr int most_meanwhile = 300;
+  EXPECT_FALSE(returns_while_held(Way::up, 16 * kMiB, most_meanwhile));
+}
+
+TEST_F(CopyOfPageableMemory, ToTheHostWaitsForAHeldStreamAtEverySize) {
+  constexpr int most_meanwhile = 300;
+  for (const std::size_t size_bytes : {kKiB, 64 * kKiB + 1, 16 * kMiB})
+    EXPECT_FALSE(returns_while_held(Way::down, size_bytes, most_meanwhile))
+        << size_bytes << " bytes";
 }
 
 TEST_F(Copy, OfMemoryThatIsPinnedInPartIsRefused) {

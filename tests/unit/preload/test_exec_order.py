@@ -46,12 +46,25 @@ def test_the_stream_of_a_thread_is_its_own(place: Place, order: object) -> None:
     assert place.like_the_driver(order, "own").only.sum("replaced") == 1
 
 
-def test_an_upload_that_is_read_at_once_does_not_wait(place: Place, order: object) -> None:
+@pytest.mark.parametrize("size", [64 << 10, 2 << 20])
+def test_an_upload_that_is_read_at_once_does_not_wait(
+    place: Place, order: object, size: int
+) -> None:
+    """Nor does it under watch alone: the program would wait for itself."""
     settings = {"ISTHMUS_EXEC_UP": "1"}
-    assert place.like_the_driver(order, "few", **settings).only.sum("replaced") == 0
+    executed = place.like_the_driver(order, "few", size, **settings)
+    assert executed.only.sum("replaced") == 0
+    watched = place.watched([order, "few", size])
+    assert watched.outcome == executed.outcome
+    assert watched.only.sum("hidden", "cuMemcpy") == 0
 
 
 @pytest.mark.parametrize("direction", ["down", "up"])
 def test_watching_alone_waits_for_nothing_more(place: Place, order: object, direction: str) -> None:
     command = [order, direction, "null", "blocking"]
-    assert place.watched(command).outcome == place.plain(command, EXEC)
+    watched = place.watched(command)
+    assert watched.outcome == place.plain(command, EXEC)
+    counters = watched.only
+    assert counters.sum("hidden", "cuMemcpy") == counters.sum("calls", "cuMemcpy") - (
+        counters.sum("calls", "cuMemcpyDtoH_v2")  # of what the program reads at its end
+    )

@@ -21,14 +21,14 @@ OF_WORKERS = """
 import ctypes, multiprocessing
 cuda = ctypes.CDLL("libcuda.so.1")
 address, context = ctypes.c_uint64(), ctypes.c_void_p()
-host = ctypes.create_string_buffer(b"x" * (1 << 20))
+host = ctypes.create_string_buffer(b"x" * (3 << 20))
 
 def copy():
     assert cuda.cuInit(0) == 0
     assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
     assert cuda.cuCtxSetCurrent(context) == 0
-    assert cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(1 << 20)) == 0
-    assert cuda.cuMemcpyHtoD_v2(address, host, ctypes.c_size_t(1 << 20)) == 0
+    assert cuda.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(3 << 20)) == 0
+    assert cuda.cuMemcpyHtoD_v2(address, host, ctypes.c_size_t(3 << 20)) == 0
 
 if __name__ == "__main__":
     for method in ("spawn", "fork", "forkserver"):

@@ -1,7 +1,7 @@
 // Copies beside captures: what the driver says of the copy and of the capture.
 #include "driver.h"
 
-enum { BYTES = MIB };
+enum { BYTES = LONG };
 
 static CUdeviceptr device;
 static unsigned char* host;

@@ -2,7 +2,7 @@
 #include "driver.h"
 
 __attribute__((constructor)) static void copy_at_load(void) {
-  enum { BYTES = 256 * KIB };
+  enum { BYTES = LONG };
   CUdeviceptr device = device_memory(BYTES);
   unsigned char* host = pattern(BYTES, 1);
   for (int i = 0; i < 50; ++i) MUST(cuMemcpyHtoD(device, host, BYTES));

@@ -1,7 +1,7 @@
 // Copies in contexts of every kind, and on two GPUs.
 #include "driver.h"
 
-enum { BYTES = MIB };
+enum { BYTES = LONG };
 
 static unsigned char* host;
 

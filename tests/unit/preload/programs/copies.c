@@ -1,7 +1,7 @@
 // Copies of every kind, whose bytes and whose surroundings are told.
 #include "driver.h"
 
-enum { ALIGNED_MARGIN = 4096, SIZE = MIB + 5 };
+enum { ALIGNED_MARGIN = 4096, SIZE = LONG + 5 };
 
 // What programs call that are compiled for per-thread default streams.
 CUresult cuMemcpyHtoD_v2_ptds(CUdeviceptr, const void*, size_t);
@@ -66,10 +66,10 @@ static void entries(void) {
     for (int way = 0; way < WAYS; ++way) there_and_back(way, SIZE, 0, streams[i]);
 }
 
-/// Around what the driver reads at once, and what is replaced: 64 and 128 KiB.
+/// Around where the driver begins to wait, and from where on copies are replaced: 64 KiB, 128 KiB, 2 MiB.
 static void sizes(void) {
   size_t all[] = {0, 1, 64 * KIB, 64 * KIB + 1, 128 * KIB - 1, 128 * KIB, 128 * KIB + 1,
-                  3 * MIB + 7, 9 * MIB};
+                  2 * MIB, 2 * MIB + 1, 3 * MIB + 7, 9 * MIB};
   for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i)
     for (size_t offset = 0; offset < 4; offset += 3) there_and_back(0, all[i], offset, NULL);
 }
@@ -120,7 +120,7 @@ static void others(void) {
 
 static void* copy_in_thread(void* number) {
   MUST(cuCtxSetCurrent(primary));
-  enum { BYTES = MIB };
+  enum { BYTES = LONG };
   CUstream stream;
   MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
   CUdeviceptr device = device_memory(BYTES);
@@ -173,17 +173,17 @@ static void loading(void* library) {
 /// Memory that was pageable, then pinned, then pageable again; and neighbours on a page.
 static void changing(void) {
   unsigned char* host = NULL;
-  if (posix_memalign((void**)&host, 4096, 2 * MIB) != 0) return;
-  memset(host, 5, 2 * MIB);
-  CUdeviceptr device = device_memory(2 * MIB);
+  if (posix_memalign((void**)&host, 4096, 3 * LONG) != 0) return;
+  memset(host, 5, 3 * LONG);
+  CUdeviceptr device = device_memory(3 * LONG);
   for (int i = 0; i < 2; ++i) {
-    MUST(cuMemcpyHtoD(device, host, MIB));
-    MUST(cuMemHostRegister(host, MIB + 64, 0));
-    MUST(cuMemcpyHtoD(device, host, MIB));
-    MUST(cuMemcpyHtoD(device, host + MIB + 64, MIB / 2));
+    MUST(cuMemcpyHtoD(device, host, LONG));
+    MUST(cuMemHostRegister(host, LONG + 64, 0));
+    MUST(cuMemcpyHtoD(device, host, LONG));
+    MUST(cuMemcpyHtoD(device, host + LONG + 64, LONG));
     MUST(cuMemHostUnregister(host));
   }
-  printf("%lx\n", sum_on_device(device, MIB));
+  printf("%lx\n", sum_on_device(device, LONG));
 }
 
 int main(int argc, char** argv) {

@@ -29,6 +29,8 @@
   } while (0)
 
 enum { KIB = 1024, MIB = 1024 * 1024 };
+/// What exec replaces both ways: uploads of up to 2 MiB are always the driver's.
+enum { LONG = 3 * MIB };
 
 static CUcontext primary;
 

@@ -3,7 +3,7 @@
 
 #include "driver.h"
 
-enum { BYTES = MIB };
+enum { BYTES = LONG };
 
 static CUdeviceptr device;
 

@@ -2,7 +2,7 @@
 // program saw of it, for the test to compare with what it must be.
 #include "driver.h"
 
-enum { BYTES = MIB, GUARD = 4096 };
+enum { BYTES = LONG, GUARD = 4096 };
 
 typedef int (*Arm)(const char*, int, const char*);
 typedef int (*Disarm)(void);

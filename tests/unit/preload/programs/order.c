@@ -4,7 +4,7 @@
 
 #include "driver.h"
 
-enum { BYTES = MIB };
+enum { BYTES = LONG };
 
 static CUdeviceptr device;
 static CUdeviceptr other;
@@ -95,17 +95,17 @@ static void threads_own(void) {
   let_go(gate);
 }
 
-/// An upload of a few bytes is read at once, whatever its stream does.
-static void few_bytes(void) {
+/// An upload of no more than 2 MiB is read at once, whatever its stream does.
+static void few_bytes(size_t bytes) {
   CUstream stream = stream_of("free");
   Gate gate = hold(stream);
-  unsigned char* source = pattern(64 * KIB, 4);
-  unsigned long sent = sum(source, 64 * KIB);
-  MUST(cuMemcpyHtoDAsync(device, source, 64 * KIB, stream));
-  memset(source, 0, 64 * KIB);
+  unsigned char* source = pattern(bytes, 4);
+  unsigned long sent = sum(source, bytes);
+  MUST(cuMemcpyHtoDAsync(device, source, bytes, stream));
+  memset(source, 0, bytes);
   let_go(gate);
   MUST(cuStreamSynchronize(stream));
-  printf("few: %d\n", sent == sum_on_device(device, 64 * KIB));
+  printf("few: %d\n", sent == sum_on_device(device, bytes));
 }
 
 int main(int argc, char** argv) {
@@ -121,6 +121,6 @@ int main(int argc, char** argv) {
   if (strcmp(argv[1], "up") == 0) behind(argv[2], argv[3], upload);
   if (strcmp(argv[1], "beside") == 0) beside(argv[2], argv[3]);
   if (strcmp(argv[1], "own") == 0) threads_own();
-  if (strcmp(argv[1], "few") == 0) few_bytes();
+  if (strcmp(argv[1], "few") == 0) few_bytes(strtoul(argv[2], NULL, 10));
   return argc > 4;
 }
