@@ -2195,7 +2195,9 @@ def watch_layout() -> dict[str, Any]:
     """
     Describe the file in which a watched process counts: its records (size; members with name,
     struct's format, number and offset), its tables (name, record, capacity, offset), where the
-    events begin, and the names of kinds and classes.
+    events begin, and the names of kinds and classes. And the bytes up to which pageable uploads
+    needn't wait for their stream, up to which downloads are small, and from which uploads are
+    compared with those before them.
     """
 
 class WorkloadSize:

@@ -354,9 +354,11 @@ def test_exec_that_replaced_nothing_says_which_copies_it_looked_for(
 ) -> None:
     program = ("--", "sh", "-c", counting(slow(exec_mode=1)))
     done = isthmus("exec", "--only", "a.py:1", "--min-bytes", "1", *program)
-    assert "no copy of pageable memory at 'a.py:1' had 64.0 KiB or more" in " ".join(
-        done.err.split()
-    )
+    said = " ".join(done.err.split())
+    assert "no upload from pageable memory at 'a.py:1' had more than 2.0 MiB, and no" in said
+    assert "no download to pageable memory at 'a.py:1' had more than 64.0 KiB" in said
+    done = isthmus("exec", "--min-bytes", "3MiB", *program)
+    assert "download to pageable memory had 3.0 MiB or more" in " ".join(done.err.split())
 
 
 def test_python_m_isthmus_watch_runs_a_script_or_a_module(tmp_path: Path) -> None:

@@ -54,6 +54,11 @@ class Layout:
         self.events: int = native["events"]
         self.kinds: list[str] = native["kinds"]
         self.classes: list[str] = native["classes"]
+        # Uploads up to here needn't wait for their stream; downloads up to here are small; uploads
+        # from here on are compared with those before them.
+        self.most_staged_bytes: int = native["most_staged_bytes"]
+        self.most_small_bytes: int = native["most_small_bytes"]
+        self.min_repeated_bytes: int = native["min_repeated_bytes"]
 
 
 @cache

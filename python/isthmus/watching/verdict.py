@@ -15,12 +15,13 @@ from isthmus.decide.profile.model import Path
 from isthmus.decide.profile.plan import MARGINS
 from isthmus.watching.costs import Costs
 from isthmus.watching.counters import Calls, Process, Site
+from isthmus.watching.layout import layout
 
 _NS = 1e-9
 # What is left of a row may be a fraction of a copy.
 _A_COPY = 0.5
 TINY_BYTES = 64 << 10
-"""Smaller items are tiny: below, pageable uploads return before their bytes have moved."""
+"""Smaller items are tiny: what every copy costs is most of their time."""
 _TINY_BITS = TINY_BYTES.bit_length() - 1
 # Fewer tiny copies, or less often pinned memory, are no loop.
 _MANY_COPIES, _MANY_PINS = 100, 8
@@ -42,8 +43,8 @@ ADVICE = {
     "were compared)",
     Cause.TINY: "copy them together (one buffer, or one isthmus.copy of lists); collect results "
     "such as .item() on the GPU",
-    Cause.PAGEABLE_UP: "use isthmus.copy, `isthmus exec`, or a pinned source that is kept "
-    "(isthmus.pinned, pin_memory=True)",
+    Cause.PAGEABLE_UP: "use isthmus.copy, `isthmus exec` (above 2 MiB), or a pinned source that "
+    "is kept (isthmus.pinned, pin_memory=True)",
     Cause.PAGEABLE_DOWN: "use isthmus.copy, `isthmus exec`, or a pinned target that is kept "
     "(isthmus.pinned)",
     Cause.PINNING: "pin once and keep the buffer; isthmus.pinned keeps what is freed",
@@ -171,14 +172,14 @@ def _repeated(portions: list[_Portion], processes: Sequence[Process]) -> Iterato
             if repeat.calls:
                 first = 1 if repeat.first_ns else 0
                 again[repeat.site] += repeat.bytes * (repeat.calls - first) / repeat.calls
+    compared_bits = layout().min_repeated_bytes.bit_length()
     for site, size in again.items():
-        # Only long uploads are compared.
         uploads = [
             one
             for one in portions
             if one.row.site == site
             and one.row.direction == "up"
-            and one.row.size_class > _TINY_BITS
+            and one.row.size_class >= compared_bits
             and one.bytes
         ]
         whole = sum(one.bytes for one in uploads)

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from isthmus.ground.sizes import format_size
+from isthmus.watching.layout import layout
 from preloading import ROOT
 
 
@@ -19,3 +21,27 @@ def test_the_named_tests_exist() -> None:
     tests = "".join(path.read_text("utf-8") for path in Path(__file__).parent.glob("test_*.py"))
     named = set(re.findall(r"`(test_\w+)`", page))
     assert {name for name in named if f"def {name}(" not in tests} == set()
+
+
+def test_texts_name_the_sizes_of_the_library() -> None:
+    up, down, again = (
+        format_size(size)
+        for size in (
+            layout().most_staged_bytes,
+            layout().most_small_bytes,
+            layout().min_repeated_bytes,
+        )
+    )
+    python = ROOT / "python" / "isthmus"
+    named = {
+        ROOT / "docs" / "exec.md": [f"more than {up} up, or {down} down"],
+        ROOT / "docs" / "watch.md": [
+            *(f"more than {up} up and {down} down", f"and uploads of more than {up}."),
+            f"uploads of {again} and more",
+        ],
+        python / "cli" / "exec" / "command.py": [f"never uploads of {up} or less", f"of {down} or"],
+        python / "watching" / "verdict.py": [f"`isthmus exec` (above {up})"],
+    }
+    for path, texts in named.items():
+        text = path.read_text("utf-8")
+        assert [one for one in texts if one not in text] == []

@@ -123,6 +123,15 @@ def test_a_second_counts_for_one_cause(tmp_path: Path) -> None:
     assert total(causes[Cause.PAGEABLE_UP])[0] == pytest.approx(0.01)
 
 
+@pytest.mark.parametrize(("kibibytes", "again"), [(128, False), (256, True)])
+def test_shorter_uploads_than_those_that_are_compared_are_not_copied_again(
+    tmp_path: Path, kibibytes: int, again: bool
+) -> None:
+    file = upload(CounterFile(), kibibytes << 10, 50 * MS, calls=5, site="a.py:1 f")
+    file.repeat("a.py:1 f", calls=5, bytes=5 * MIB, ns=50 * MS, first_ns=10 * MS)
+    assert (Cause.REPEATED in found(judged(tmp_path, file))) == again
+
+
 def test_more_is_never_avoidable_than_was_spent(tmp_path: Path) -> None:
     file = upload(CounterFile(), 50 * MIB, 50 * MS, calls=5, site="a.py:1 f")
     file.repeat("a.py:1 f", calls=500, bytes=25000 * MIB, ns=5000 * MS, first_ns=10 * MS)

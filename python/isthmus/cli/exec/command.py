@@ -34,8 +34,8 @@ def execute(
         str | None,
         typer.Option(
             metavar="SIZE",
-            help="Replace copies of this size or more; never those of 64 KiB or less.  "
-            "[default: where the profile says it pays]",
+            help="Replace copies of this size or more; never uploads of 2 MiB or less, nor "
+            "downloads of 64 KiB or less.  [default: where the profile says it pays]",
         ),
     ] = None,
 ) -> None:
@@ -74,18 +74,31 @@ def execute(
     ) as (code, processes):
         report = report_on(processes, costs)
     modelled = "modelled: " if report.modelled else ""
-    say(f"{modelled}{exec_line(report, _none(min(up, down), only))}")
+    say(f"{modelled}{exec_line(report, _none(up, down, only))}")
     raise Ended(code)
 
 
-def _none(least_bytes: int, only: str) -> str:
-    """Say which copies there were none of."""
-    from isthmus.ground.sizes import approximate_size
+def _none(up: int, down: int, only: str) -> str:
+    """Say which copies there were none of, in the directions that have any to be replaced."""
     from isthmus.watching.costs import NEVER_BYTES
-    from isthmus.watching.verdict import TINY_BYTES
+    from isthmus.watching.layout import layout
 
-    if least_bytes >= NEVER_BYTES:
-        return "by this machine's profile, the driver's copies of pageable memory are as fast"
-    size = approximate_size(max(least_bytes, TINY_BYTES))
     at = f" at '{shortened(only)}'" if only else ""
-    return f"no copy of pageable memory{at} had {size} or more"
+    missing = [
+        f"no {what} pageable memory{at} had {_more_than(limit, least)}"
+        for what, limit, least in (
+            ("upload from", layout().most_staged_bytes, up),
+            ("download to", layout().most_small_bytes, down),
+        )
+        if least < NEVER_BYTES
+    ]
+    driver = "by this machine's profile, the driver's copies of pageable memory are as fast"
+    return ", and ".join(missing) or driver
+
+
+def _more_than(limit: int, least: int) -> str:
+    from isthmus.ground.sizes import approximate_size
+
+    if least > limit:
+        return f"{approximate_size(least)} or more"
+    return f"more than {approximate_size(limit)}"
