@@ -12,7 +12,7 @@ using u32 = uint32_t;
 using u64 = uint64_t;
 using text = char;
 
-constexpr u32 kCountersVersion = 1;
+constexpr u32 kCountersVersion = 2;
 constexpr char kCountersMagic[] = "ISTHWTCH";
 
 /// Uploads of pageable memory up to here needn't wait for their stream: the driver reads them into

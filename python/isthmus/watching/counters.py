@@ -46,12 +46,11 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A thread of a process; launches and others are numbers of calls."""
+    """A thread of a process; launches is a number of calls."""
 
     tid: int
     name: str
     launches: int = 0
-    others: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,8 +227,7 @@ class _File:
             for number, one in enumerate(self._used("entries"))
         ]
         self._threads = [
-            Thread(one["tid"], _text(one["name"]), one["launches"], one["others"])
-            for one in self._used("threads")
+            Thread(one["tid"], _text(one["name"]), one["launches"]) for one in self._used("threads")
         ]
         # A row's number is a site's place plus 1.
         self._sites = [Site()] * (self._layout.tables["sites"][1] + 1)
