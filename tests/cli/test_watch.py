@@ -324,6 +324,25 @@ def test_the_live_line_is_for_terminals_alone(
     assert b"\risthmus watch: 0.080 s in copies, 0.67 GB" in text
 
 
+def test_a_watch_around_another_is_told_what_it_does_not_see(command: list[str]) -> None:
+    inner = [*command, "exec", "--", "sh", "-c", "exit 4"]
+    done = run_process([*command, "watch", "--", *inner], NO_GPU)
+    assert done.code == 4
+    assert "isthmus exec: sh is counted here; the watch around it doesn't see it" in done.err
+
+
+def test_a_report_has_a_name_of_its_format_or_the_format_is_said(
+    isthmus: Watched, tmp_path: Path
+) -> None:
+    path = tmp_path / "report.pdf"
+    done = isthmus("watch", "-o", str(path), "--", "touch", str(tmp_path / "ran"))
+    assert done.code == 2
+    assert "ends with .txt, .json or .html, or has no suffix" in " ".join(done.err.split())
+    assert not (tmp_path / "ran").exists()
+    assert isthmus("watch", "-o", str(path), "--format", "text", "--", "true").code == 0
+    assert path.exists()
+
+
 def test_exec_says_in_one_line_what_it_saved(
     isthmus: Watched, counting: Callable[[CounterFile], str]
 ) -> None:

@@ -129,7 +129,7 @@ def watch(
             if timeline is not None:
                 write_whole(timeline, timeline_text(processes, modelled=report.modelled))
             if processes or output is not None:
-                put_report(report, report_text(report, wanted, processes), output)
+                put_report(report, report_text(report, wanted, processes, output), output)
         except WriteError as error:
             report_failure(error, debug=state_of(context).debug)
             raise Ended(code or ExitCode.ERROR) from None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from isthmus.cli.stderr import Listener, say_lines
 from isthmus.cli.terminal import columns_of
+from isthmus.errors import UsageError
 from isthmus.ground.spelling import seen, writable
 
 if TYPE_CHECKING:
@@ -28,13 +29,28 @@ _SUFFIXES = {".txt": WatchFormat.TEXT, ".json": WatchFormat.JSON, ".html": Watch
 
 
 def format_for(path: Path | None, wanted: WatchFormat | None) -> WatchFormat:
-    """Choose the format: what was asked for, or by a file's suffix."""
-    by_name = _SUFFIXES.get(path.suffix.lower()) if path else None
-    return wanted or by_name or WatchFormat.TEXT
+    """Choose the format: what was asked for, or by a file's suffix; text if there is neither."""
+    if wanted or path is None or not path.suffix:
+        return wanted or WatchFormat.TEXT
+    known = _SUFFIXES.get(path.suffix.lower())
+    if known is None:
+        raise UsageError(
+            f"--output {path}: a report's name ends with .txt, .json or .html, or has no suffix",
+            hint="with --format it may have any name",
+        )
+    return known
 
 
-def report_text(report: "WatchReport", wanted: WatchFormat, processes: "Sequence[Process]") -> str:
-    """Write a report in a format; the page draws the calls that were recorded one by one."""
+def report_text(
+    report: "WatchReport",
+    wanted: WatchFormat,
+    processes: "Sequence[Process]",
+    output: Path | None,
+) -> str:
+    """
+    Write a report in a format; the page draws the calls that were recorded one by one. Text for a
+    file is as wide as everywhere, not as this terminal.
+    """
     if wanted is WatchFormat.JSON:
         import json
 
@@ -48,7 +64,7 @@ def report_text(report: "WatchReport", wanted: WatchFormat, processes: "Sequence
         return as_html(watch_document(report, processes))
     from isthmus.show.answers.watch import watch_as_text
 
-    return watch_as_text(report, width=columns_of(sys.stderr))
+    return watch_as_text(report, width=columns_of(sys.stderr if output is None else None))
 
 
 def put_report(report: "WatchReport", text: str, output: Path | None) -> None:

@@ -41,8 +41,11 @@ def watched_run(
     processes have counted, while the folder exists. Raises Ended for what can't be run, and for
     what can't be watched: with the code `unwatched` if that ended well.
     """
+    from isthmus.watching.environment import is_preloaded
     from isthmus.watching.layout import layout
 
+    if is_preloaded():
+        say(f"isthmus {name}: {command[0]} is counted here; the watch around it doesn't see it")
     file_bytes = layout().events + events * layout().event.size
     with _folder(_MOST_PROCESSES * file_bytes) as folder:
         try:
