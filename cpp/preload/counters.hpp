@@ -16,8 +16,8 @@ constexpr u32 kCountersVersion = 2;
 constexpr char kCountersMagic[] = "ISTHWTCH";
 
 /// Uploads of pageable memory up to here needn't wait for their stream: the driver reads them into
-/// memory of its own, some MiB for all streams, and waits only if that is full. Measured on an H200 with
-/// driver 580.159.04: behind a held stream 2 MiB return and 4 MiB wait.
+/// memory of its own, some MiB for all streams, and waits only if that is full. Measured on an H200
+/// with driver 580.159.04: while its stream is held, one of 2 MiB returns, and one of 4 MiB waits.
 constexpr u64 kMostStaged = u64{2} << 20U;
 /// Pageable downloads wait at every size. Up to here they do so in the driver's own call: one more
 /// for the wait would take a good part of their time.

@@ -66,7 +66,7 @@ static void entries(void) {
     for (int way = 0; way < WAYS; ++way) there_and_back(way, SIZE, 0, streams[i]);
 }
 
-/// Around where the driver begins to wait, and from where on copies are replaced: 64 KiB, 128 KiB, 2 MiB.
+/// Around what the driver reads at once, and what is replaced: 64 KiB, 128 KiB and 2 MiB.
 static void sizes(void) {
   size_t all[] = {0, 1, 64 * KIB, 64 * KIB + 1, 128 * KIB - 1, 128 * KIB, 128 * KIB + 1,
                   2 * MIB, 2 * MIB + 1, 3 * MIB + 7, 9 * MIB};
