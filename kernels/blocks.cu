@@ -1,7 +1,6 @@
 // Copies blocks between pools, and pieces between addresses, on few multiprocessors.
 //
-// Launch: any grid of whole warps; of isthmus_blocks_bulk one warp a block. CPU reference: NumPy, in
-// tests/unit/move/transfer/test_blocks.py.
+// Launch: any grid of whole warps. CPU reference: NumPy, in tests/unit/move/transfer/test_blocks.py.
 #include "blocks.cuh"
 
 template <typename Word>
@@ -34,116 +33,6 @@ extern "C" __global__ void __launch_bounds__(1024)
   if (blocks.word_bytes == 8) return isthmus_move_blocks<uint64_t>(blocks);
   if (blocks.word_bytes == 4) return isthmus_move_blocks<uint32_t>(blocks);
   isthmus_move_blocks<uint8_t>(blocks);
-}
-
-#if !defined(ISTHMUS_HOST_KERNELS) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-
-/// Slots of shared memory, and how many of them are being filled; the others are being stored.
-constexpr uint32_t kIsthmusSlots = 12;
-constexpr uint32_t kIsthmusAhead = 8;
-
-__device__ inline uint32_t isthmus_shared(const void* pointer) {
-  return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
-}
-
-/// The pieces of one block of the grid, each through a slot: loads and stores are bulk copies that
-/// one lane asks for, and the hardware makes. Source: PTX ISA 8.0, cp.async.bulk.
-struct IsthmusBulkRing {
-  uint64_t* full;
-  IsthmusPart* held;
-  uint8_t* slots;
-  uint32_t slot_bytes;
-
-  __device__ void prepare() const {
-    for (uint32_t slot = 0; slot < kIsthmusSlots; ++slot)
-      asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(isthmus_shared(full + slot)));
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-  }
-  __device__ void load(uint64_t i, const IsthmusPart& part) const {
-    const uint32_t slot = i % kIsthmusSlots;
-    const uint32_t barrier = isthmus_shared(full + slot);
-    held[slot] = part;
-    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier),
-                 "r"(part.size_bytes)
-                 : "memory");
-    if (part.size_bytes == 0) return;
-    asm volatile(
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
-            "r"(isthmus_shared(slots + slot * slot_bytes)),
-        "l"(part.source), "r"(part.size_bytes), "r"(barrier)
-        : "memory");
-  }
-  /// Returns once a slot is free again for piece i + kIsthmusAhead.
-  __device__ void store(uint64_t i) const {
-    const uint32_t slot = i % kIsthmusSlots;
-    const uint32_t parity = i / kIsthmusSlots % 2;
-    asm volatile(
-        "{\n"
-        ".reg .pred full;\n"
-        "AGAIN: mbarrier.try_wait.parity.shared.b64 full, [%0], %1;\n"
-        "@!full bra AGAIN;\n"
-        "}" ::"r"(isthmus_shared(full + slot)),
-        "r"(parity)
-        : "memory");
-    const IsthmusPart part = held[slot];
-    if (part.size_bytes != 0)
-      asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(part.target),
-                   "r"(isthmus_shared(slots + slot * slot_bytes)), "r"(part.size_bytes)
-                   : "memory");
-    asm volatile("cp.async.bulk.commit_group;");
-    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kIsthmusSlots - kIsthmusAhead - 1)
-                 : "memory");
-  }
-};
-
-/// Where the pieces of one block of the grid are: the places of 32 are found at once, and those of
-/// the next 32 meanwhile. All lanes of the warp call it, for one piece after the other.
-struct IsthmusPlaces {
-  const IsthmusBlocks& blocks;
-  IsthmusPart now, next;
-
-  __device__ IsthmusPart of(uint64_t i) const {
-    return isthmus_part(blocks, blockIdx.x + (i + isthmus_lane_of_warp()) * gridDim.x);
-  }
-  __device__ IsthmusPart at(uint64_t i) {
-    const uint32_t lane = i % kIsthmusWarpLanes;
-    if (lane == 0) {
-      now = i == 0 ? of(0) : next;
-      next = of(i + kIsthmusWarpLanes);
-    }
-    return isthmus_part_of_lane(now, lane);
-  }
-};
-
-#endif
-
-/// The same by bulk copies through shared memory: fewer instructions and registers, so that other
-/// kernels notice less. From compute capability 9.0 on.
-///
-/// Launch: 32 lanes a block, 12 * piece_bytes of dynamic shared memory; word_bytes is 16.
-extern "C" __global__ void __launch_bounds__(32)
-    isthmus_blocks_bulk(const __grid_constant__ IsthmusBlocks blocks) {
-  isthmus_note_blocks(blocks);
-#ifdef ISTHMUS_HOST_KERNELS
-  isthmus_move_blocks<uint4>(blocks);
-#elif __CUDA_ARCH__ >= 900
-  extern __shared__ __align__(128) uint8_t slots[];
-  __shared__ uint64_t full[kIsthmusSlots];
-  __shared__ IsthmusPart held[kIsthmusSlots];
-  const IsthmusBulkRing ring{full, held, slots, blocks.piece_bytes};
-  const bool leads = threadIdx.x == 0;
-  if (leads) ring.prepare();
-  if (blockIdx.x >= blocks.num_pieces) return;
-  const uint64_t num_own = (blocks.num_pieces - blockIdx.x - 1) / gridDim.x + 1;
-  IsthmusPlaces places{blocks, {0, 0, 0}, {0, 0, 0}};
-  for (uint64_t i = 0; i < num_own + kIsthmusAhead; ++i) {
-    if (i >= kIsthmusAhead && leads) ring.store(i - kIsthmusAhead);
-    if (i >= num_own) continue;
-    const IsthmusPart part = places.at(i);
-    if (leads) ring.load(i, part);
-  }
-  if (leads) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
-#endif
 }
 
 /// A piece between two addresses.

@@ -1106,7 +1106,7 @@ class BlockWay:
     @property
     def way(self) -> str:
         """
-        "kernel", "bulk": kernels, with loads or with bulk copies; "batch": the driver's copies in one call; "staged": as isthmus.copy copies many arrays.
+        "kernel"; "batch": the driver's copies in one call; "staged": as isthmus.copy copies many arrays.
         """
 
     @property

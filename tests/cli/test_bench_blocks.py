@@ -12,7 +12,7 @@ def test_blocks_are_measured_by_each_way_and_shown_in_one_table() -> None:
     run = Run.model_validate_json(outcome.out)
     passed = [result for result in run.results if result.status == Status.PASSED]
     assert {result.verified_on for result in passed} == {"host"}
-    ways = {"kernel", "bulk", "batch", "batch_in_order"}
+    ways = {"kernel", "batch", "batch_in_order"}
     assert {(result.direction, result.way) for result in passed} == {
         (direction, way) for direction in ("h2d", "d2h") for way in ways
     }

@@ -93,7 +93,7 @@ def test_memory_that_nobody_keeps_is_not_given_out_during_a_copy() -> None:
     assert torch.equal(device.cpu(), expected)
 
 
-@pytest.mark.parametrize("way", ["kernel", "bulk", "batch"])
+@pytest.mark.parametrize("way", ["kernel", "batch"])
 @pytest.mark.parametrize("priority", ["bulk", "urgent"])
 @pytest.mark.parametrize("sms", [1, 4, 16])
 def test_each_way_moves_the_same_bytes(way: str, priority: str, sms: int) -> None:

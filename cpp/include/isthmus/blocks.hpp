@@ -72,14 +72,13 @@ struct BlockOptions {
   /// False: a prepared copy doesn't ask the driver at each run whether pools were freed since, which
   /// takes 0.3 us for each. The caller guarantees that they weren't.
   bool checks_memory = true;
-  /// "" chooses the way. "kernel", "bulk", "batch" or "staged" forces it: Unavailable with the reason
-  /// if it isn't possible.
+  /// "" chooses the way. "kernel", "batch" or "staged" forces it: Unavailable with the reason if it isn't possible.
   std::string_view way = {};
 };
 
 /// How a prepared copy is made, and why.
 struct BlockWay {
-  std::string_view way;  ///< "kernel", "bulk", "batch", "staged"
+  std::string_view way;  ///< "kernel", "batch", "staged"
   std::string reason;
   std::size_t num_copies = 0;  ///< blocks of all layers, or pieces
   std::size_t size_bytes = 0;

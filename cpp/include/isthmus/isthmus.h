@@ -314,7 +314,7 @@ typedef struct isthmus_block_copy {
   void* stream;            /* as in isthmus_copy_options; indices on a device are read in it */
   int num_multiprocessors; /* the most that it uses; 0: as few as reach the link's speed */
   int urgent;              /* 1: its kernel comes before others */
-  const char* way;         /* null: choose; else "kernel", "bulk", "batch" or "staged" */
+  const char* way;         /* null: choose; else "kernel", "batch" or "staged" */
 } isthmus_block_copy;
 
 #define ISTHMUS_BLOCK_COPY_INIT \

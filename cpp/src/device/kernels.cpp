@@ -31,12 +31,8 @@ bool made_for_another_driver(CUresult result) {
 
 void Kernel::launch_as_with(const Settings& settings, CUstream stream, unsigned num_blocks,
                             unsigned block_lanes, void** arguments) const {
-  if (!settings.priority && !settings.cooperative) {
-    driver_.call(symbol::launch_kernel)(function_, num_blocks, 1U, 1U, block_lanes, 1U, 1U,
-                                        settings.shared_bytes, stream, arguments,
-                                        static_cast<void**>(nullptr));
-    return;
-  }
+  if (!settings.priority && !settings.cooperative)
+    return launch_with(stream, num_blocks, block_lanes, arguments);
   std::array<CUlaunchAttribute, 2> attributes{};
   unsigned num_attributes = 0;
   if (settings.priority) {
@@ -54,7 +50,6 @@ void Kernel::launch_as_with(const Settings& settings, CUstream stream, unsigned 
   config.gridDimY = config.gridDimZ = 1;
   config.blockDimX = block_lanes;
   config.blockDimY = config.blockDimZ = 1;
-  config.sharedMemBytes = settings.shared_bytes;
   config.hStream = stream;
   config.attrs = attributes.data();
   config.numAttrs = num_attributes;

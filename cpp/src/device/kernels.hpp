@@ -50,7 +50,6 @@ public:
 
   /// How a launch differs from others.
   struct Settings {
-    unsigned shared_bytes = 0;         ///< dynamic shared memory, allowed by allow_shared()
     std::optional<int> priority = {};  ///< as of cuStreamCreateWithPriority; not set: the stream's
     bool cooperative = false;          ///< all blocks are resident at once, or none starts
   };
@@ -63,11 +62,6 @@ public:
                  unsigned block_lanes, Arguments... arguments) const {
     std::array<void*, sizeof...(Arguments)> pointers{&arguments...};
     launch_as_with(settings, stream, num_blocks, block_lanes, pointers.data());
-  }
-  /// Lets launches have that much dynamic shared memory. The caller holds a CurrentContext.
-  void allow_shared(unsigned shared_bytes) const {
-    driver_.call(symbol::func_set_attribute)(
-        function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(shared_bytes));
   }
 
   /// The same for arguments whose types aren't known here.

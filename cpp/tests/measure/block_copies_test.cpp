@@ -48,8 +48,8 @@ TEST_P(BlockCopies, OfOddSizesOrNoneAreRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, BlockCopies,
-                         testing::Values(BlockCopiesWay::kernel, BlockCopiesWay::bulk,
-                                         BlockCopiesWay::batch, BlockCopiesWay::batch_in_order),
+                         testing::Values(BlockCopiesWay::kernel, BlockCopiesWay::batch,
+                                         BlockCopiesWay::batch_in_order),
                          [](const auto& test) {
                            return words_of(test.param)[static_cast<std::size_t>(test.param)];
                          });

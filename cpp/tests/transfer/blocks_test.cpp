@@ -21,17 +21,6 @@ TEST_F(Blocks, OfAnySizeAndAlignmentArriveByEachWay) {
     }
 }
 
-TEST_F(Blocks, OfWholeWordsArriveByBulkCopies) {
-  if (retained().device().compute_capability < std::pair(9, 0)) GTEST_SKIP() << "before sm_90";
-  for (const std::size_t block_bytes : {16, 4096, 16384, 16400, 70000}) {
-    make({block_bytes, 32, 3});
-    expect_up_and_down(by_way("bulk"));
-  }
-  make({100});
-  EXPECT_TRUE(says(message_of<Unavailable>([&] { transfers().copy_blocks(up(), by_way("bulk")); }),
-                   "16 bytes"));
-}
-
 TEST_F(Blocks, OfMoreLayersThanALaunchTakesArrive) {
   make({256, 0, 2 * KernelBlocks::kMaxLayers + 3, 7});
   expect_up_and_down();
@@ -179,7 +168,7 @@ TEST_F(Blocks, ThatAreWrongAreRefusedBeforeAnythingIsWritten) {
   BlockCopy mixed = up();
   mixed.target_index.data = to_pointer(send_index(targets_));
   expect_refused(mixed, "put both on one side");
-  EXPECT_TRUE(says(refusal(up(), by_way("sideways")), "batch, bulk, kernel and staged"));
+  EXPECT_TRUE(says(refusal(up(), by_way("sideways")), "batch, kernel and staged"));
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST_F(PreparedBlocks, WhoseDriverFailsSaySoAndLeaveNothingInUse) {
   if (!driver().emulated()) GTEST_SKIP() << "a real driver can't be made to fail";
   make({4096, 0, KernelBlocks::kMaxLayers + 1, 5});
   const isthmus::test::EmulatorControls emulator(driver());
-  for (const std::string_view way : {"kernel", "bulk", "batch"})
+  for (const std::string_view way : {"kernel", "batch"})
     for (const bool kept : {false, true}) {
       const BlockOptions options = by_way(way);
       const auto run = [&] {

@@ -157,7 +157,6 @@ const std::array kTable{
     ISTHMUS_EMULATED(cuModuleGetFunction, 2000),
     ISTHMUS_EMULATED(cuLaunchKernel, 4000),
     ISTHMUS_EMULATED(cuLaunchKernelEx, 11060),
-    ISTHMUS_EMULATED(cuFuncSetAttribute, 9000),
 };
 /// For CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM; what isn't here is the same with it.
 const std::array kPerThread{

@@ -155,14 +155,4 @@ CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction handl
   });
 }
 
-CUresult CUDAAPI cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value) {
-  return Call("cuFuncSetAttribute")([&] {
-    current_context();
-    const Lock lock = lock_machine();
-    machine().functions.find(handle);
-    require(attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && value >= 0);
-    return CUDA_SUCCESS;
-  });
-}
-
 }  // extern "C"

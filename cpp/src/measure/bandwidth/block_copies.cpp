@@ -132,9 +132,9 @@ Enqueue by_batch(const Context& context, const ScatteredBlocks& blocks,
 
 Enqueue by_kernel(transfer::BlockMover& mover, const ScatteredBlocks& blocks,
                   const transfer::BlockLaunch& how, const Kernels* kernels) {
-  std::string why = kernels != nullptr ? mover.obstacle(*kernels) : "there is no NVRTC to compile it";
+  const std::string why =
+      kernels != nullptr ? mover.obstacle(*kernels) : "there is no NVRTC to compile it";
   const transfer::KernelBlocks told = blocks.for_kernel();
-  if (why.empty() && how.in_bulk) why = mover.bulk_obstacle(told, 1);
   if (!why.empty()) throw Unavailable("a kernel that copies blocks", why, "another way");
   return [&mover, told, how](CUstream stream) { mover.move(told, 1, how, stream); };
 }
@@ -153,15 +153,13 @@ Measurement measure_block_copies(const Context& context, const Kernels* kernels,
   const CurrentContext current(context);
   ScatteredBlocks blocks(context, options);
   transfer::BlockMover mover(context);
-  const bool in_bulk = options.way == BlockCopiesWay::bulk;
   const bool by_driver =
       options.way == BlockCopiesWay::batch || options.way == BlockCopiesWay::batch_in_order;
   const auto order = options.way == BlockCopiesWay::batch ? CU_MEMCPY_SRC_ACCESS_ORDER_ANY
                                                           : CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
-  const Enqueue enqueue =
-      by_driver
-          ? by_batch(context, blocks, order)
-          : by_kernel(mover, blocks, {options.num_multiprocessors, false, in_bulk}, kernels);
+  const Enqueue enqueue = by_driver
+                              ? by_batch(context, blocks, order)
+                              : by_kernel(mover, blocks, {options.num_multiprocessors}, kernels);
   const Stream stream(context);
   double asked_seconds = 0;
   const auto one = [&] {

@@ -12,13 +12,10 @@ namespace isthmus::measure {
 
 enum class BlockCopiesWay {
   kernel,          ///< loads and stores, on few multiprocessors
-  bulk,            ///< bulk copies through shared memory, on as few
   batch,           ///< cuMemcpyBatchAsync, source order ANY
   batch_in_order,  ///< the same with source order STREAM
 };
-constexpr auto words_of(BlockCopiesWay) {
-  return std::array{"kernel", "bulk", "batch", "batch_in_order"};
-}
+constexpr auto words_of(BlockCopiesWay) { return std::array{"kernel", "batch", "batch_in_order"}; }
 
 struct BlockCopiesOptions {
   Direction direction = Direction::host_to_device;
@@ -39,8 +36,7 @@ struct BlockCopiesOptions {
 /// There is no gate: the cost of enqueueing is what matters here.
 ///
 /// kernels      nullptr: only the batch can be measured
-/// Throws       UsageError (sizes), Unavailable (no kernels, a driver before CUDA 12.8, bulk copies
-///              before compute capability 9.0), CorruptTransfer, OutOfDeviceMemory, DriverError.
+/// Throws       UsageError (sizes), Unavailable (no kernels, a driver before CUDA 12.8), CorruptTransfer, OutOfDeviceMemory, DriverError.
 Measurement measure_block_copies(const Context& context, const Kernels* kernels,
                                  const BlockCopiesOptions& options);
 

@@ -25,7 +25,7 @@ struct BlockCopies::Chosen {
 namespace {
 
 /// Of ways that cost about as much, the first is the quietest.
-constexpr std::array kByQuiet{Way::batch, Way::bulk, Way::kernel};
+constexpr std::array kByQuiet{Way::batch, Way::kernel};
 constexpr double kAboutAsMuch = 1.05;
 /// Fewer bytes are copied before a batch has been asked for.
 constexpr std::size_t kMinBatchBytes = std::size_t{1} << 20U;
@@ -254,14 +254,6 @@ std::string BlockCopies::obstacle(Way way, const PreparedWork& work, const Chose
   if (way == Way::staged) return {};
   if (work.device == nullptr) return chosen.no_kernel;
   if (way == Way::kernel) return {};
-  if (way == Way::bulk) {
-    for (const LayersLaunch& each : work.layers) {
-      const std::string why =
-          work.device->block_mover().bulk_obstacle(each.blocks, each.num_layers);
-      if (!why.empty()) return why;
-    }
-    return {};
-  }
   if (chosen.indices_on_device) return "a batch needs indices on the host";
   if (!chosen.route.crosses || chosen.route.to_peer) return "a batch crosses the host's link";
   if (work.launch.urgent) return "a batch waits for copies that were asked for before";
@@ -297,9 +289,7 @@ void BlockCopies::choose(PreparedWork& work, const CheckedPools& pools, const Bl
   std::array<double, kByQuiet.size()> costs{};
   for (std::size_t i = 0; i < kByQuiet.size(); ++i) {
     const Way way = kByQuiet.at(i);
-    // Bulk copies haven't run on a GPU yet: only who names them gets them.
     const bool possible = obstacle(way, work, chosen).empty() &&
-                          (way != Way::bulk || named == way) &&
                           (way != Way::batch || volume.num_runs != 0 || named == way);
     if (!possible) continue;
     costs.at(i) =
@@ -350,8 +340,7 @@ std::shared_ptr<PreparedWork> BlockCopies::prepare(const BlockCopy& copy,
     if (work->way == Way::batch && chosen.indices)
       work->batch.emplace(work->device->context(), link_copies(pools, *chosen.indices));
   }
-  const bool launches = work->way == Way::kernel || work->way == Way::bulk;
-  if (launches) work->told.num_multiprocessors = work->launch.num_multiprocessors;
+  if (work->way == Way::kernel) work->told.num_multiprocessors = work->launch.num_multiprocessors;
   work->told.way = name_of(work->way);
   return work;
 }

@@ -11,7 +11,7 @@
 namespace isthmus::transfer {
 namespace {
 
-constexpr std::array kWays{Way::batch, Way::bulk, Way::kernel, Way::staged};
+constexpr std::array kWays{Way::batch, Way::kernel, Way::staged};
 
 double number(std::size_t count) { return static_cast<double>(count); }
 
@@ -19,11 +19,6 @@ double number(std::size_t count) { return static_cast<double>(count); }
 /// after a prototype on an H100, and not measured with these kernels. Source:
 /// docs/adr/0033-blocks.md.
 double kernel_seconds(std::size_t block_bytes) { return 25e-9 + number(block_bytes) / 22e9; }
-
-/// The same by bulk copies, of which a piece has 16 KiB at most.
-double bulk_seconds(std::size_t block_bytes) {
-  return 0.8e-6 * std::ceil(number(block_bytes) / 16384);
-}
 
 /// What a copy of a batch takes in addition to its bytes.
 constexpr double kBatchSeconds = 0.35e-6;
@@ -43,8 +38,6 @@ std::string_view name_of(Way way) noexcept {
   switch (way) {
     case Way::batch:
       return "batch";
-    case Way::bulk:
-      return "bulk";
     case Way::kernel:
       return "kernel";
     case Way::staged:
@@ -58,7 +51,7 @@ std::optional<Way> way_named(std::string_view name) {
   for (const Way way : kWays)
     if (name_of(way) == name) return way;
   throw UsageError("no way to copy blocks is called '" + std::string(name) +
-                   "': there are batch, bulk, kernel and staged");
+                   "': there are batch, kernel and staged");
 }
 
 int enough_multiprocessors(const DevicePaths& device, const BlockRoute& route) {
@@ -77,8 +70,6 @@ double seconds_of(Way way, const DevicePaths& device, const BlockRoute& route,
   switch (way) {
     case Way::kernel:
       return kStartSeconds + std::max(link, share * kernel_seconds(volume.block_bytes));
-    case Way::bulk:
-      return kStartSeconds + std::max(link, share * bulk_seconds(volume.block_bytes));
     case Way::batch:
       return kStartSeconds + link + number(volume.num_runs) * kBatchSeconds;
     case Way::staged:

@@ -14,7 +14,6 @@ namespace isthmus::transfer {
 
 enum class Way {
   batch,   ///< cuMemcpyBatchAsync, source order ANY: a copy engine
-  bulk,    ///< a kernel with bulk copies through shared memory
   kernel,  ///< a kernel with loads and stores
   staged,  ///< copy_many()
 };

@@ -93,13 +93,11 @@ void PreparedWork::enqueue_kept(CUstream stream, bool captured) const {
   if (way == Way::batch && batch && !captured && !is_legacy(stream))
     return batch->enqueue(stream, is_idle(driver_, stream) ? CU_MEMCPY_SRC_ACCESS_ORDER_ANY
                                                            : CU_MEMCPY_SRC_ACCESS_ORDER_STREAM);
-  BlockLaunch how = launch;
-  how.in_bulk = way == Way::bulk;
   if (num_pieces != 0) {
     const CUdeviceptr pieces = kept ? kept->pointer() : reinterpret_cast<CUdeviceptr>(once->data());
-    return mover.move_pieces(pieces, num_pieces, how, stream);
+    return mover.move_pieces(pieces, num_pieces, launch, stream);
   }
-  for (const LayersLaunch& each : layers) mover.move(each.blocks, each.num_layers, how, stream);
+  for (const LayersLaunch& each : layers) mover.move(each.blocks, each.num_layers, launch, stream);
 }
 
 }  // namespace isthmus::transfer

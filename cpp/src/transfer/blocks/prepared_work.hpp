@@ -27,7 +27,7 @@ struct LayersLaunch {
   std::size_t num_layers = 0;
 };
 
-/// What is made, in one of four ways. Immutable once it is made; may be run from any thread.
+/// What is made, in one of three ways. Immutable once it is made; may be run from any thread.
 class PreparedWork {
 public:
   PreparedWork(const Driver& driver, Devices& devices, ManyCopies& many)

@@ -17,13 +17,11 @@
 namespace isthmus::transfer {
 namespace {
 
-constexpr unsigned kLanes = 1024;  // of a block of the kernels with loads
+constexpr unsigned kLanes = 1024;  // of a block
 constexpr unsigned kWarpLanes = 32;
 constexpr unsigned kWarps = kLanes / kWarpLanes;
 constexpr std::uint32_t kRows = 4;       // kIsthmusRows of kernels/blocks.cuh
 constexpr std::uint32_t kMaxGroup = 32;  // one for each lane
-constexpr std::uint32_t kSlots = 12;     // kIsthmusSlots of kernels/blocks.cu
-constexpr std::uint32_t kSlotBytes = 16U << 10U;
 constexpr std::size_t kMinMemoryBytes = std::size_t{64} << 10U;
 constexpr std::size_t kMaxMemories = 8;
 constexpr std::uint64_t kNoReport = std::numeric_limits<std::uint64_t>::max();
@@ -53,9 +51,9 @@ std::uint32_t group_of(std::uint64_t num_pieces, int num_multiprocessors, std::u
                     least, kMaxGroup);
 }
 
-unsigned grid_of(std::uint64_t num_groups, int num_multiprocessors, unsigned groups_a_block) {
+unsigned grid_of(std::uint64_t num_groups, int num_multiprocessors) {
   return static_cast<unsigned>(std::min<std::uint64_t>(
-      divided(num_groups, groups_a_block), static_cast<std::uint64_t>(num_multiprocessors)));
+      divided(num_groups, kWarps), static_cast<std::uint64_t>(num_multiprocessors)));
 }
 
 }  // namespace
@@ -97,9 +95,6 @@ void BlockMover::prepare(Kernels kernels) {
   const Driver& driver = context_.driver();
   const Kernel blocks = kernels.get("blocks", "isthmus_blocks");
   const Kernel pieces = kernels.get("blocks", "isthmus_blocks_pieces");
-  const Kernel in_bulk = kernels.get("blocks", "isthmus_blocks_bulk");
-  const bool has_bulk = context_.device().compute_capability >= std::pair(9, 0);
-  if (has_bulk) in_bulk.allow_shared(kSlots * kSlotBytes);
   int least = 0;
   int most_urgent = 0;
   driver.call(symbol::ctx_get_stream_priority_range)(&least, &most_urgent);
@@ -107,17 +102,9 @@ void BlockMover::prepare(Kernels kernels) {
   std::memcpy(report.data(), &kNoReport, sizeof kNoReport);
   report_.emplace(std::move(report));
   most_urgent_ = most_urgent;
-  if (has_bulk) in_bulk_ = in_bulk;
   blocks_ = blocks;
   pieces_ = pieces;
   kernels_.emplace(std::move(kernels));
-}
-
-std::string BlockMover::bulk_obstacle(const KernelBlocks& blocks, std::size_t num_layers) const {
-  if (!in_bulk_) return "bulk copies need compute capability 9.0";
-  if (word_of(blocks, num_layers) != 16)
-    return "bulk copies need addresses, strides and blocks of whole 16 bytes";
-  return {};
 }
 
 void BlockMover::move(KernelBlocks blocks, std::size_t num_layers, const BlockLaunch& how,
@@ -125,27 +112,18 @@ void BlockMover::move(KernelBlocks blocks, std::size_t num_layers, const BlockLa
   blocks.word_bytes = word_of(blocks, num_layers);
   // NOLINTBEGIN(bugprone-unchecked-optional-access): the obstacles were asked for
   blocks.report = reinterpret_cast<std::uint64_t>(report_->data());
-  Kernel::Settings settings = settings_of(how);
-  if (how.in_bulk) {
-    const std::uint32_t slot_bytes =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(kSlotBytes, blocks.block_bytes));
-    cut(blocks, num_layers, slot_bytes);
-    settings.shared_bytes = kSlots * slot_bytes;
-    const unsigned num_ctas = grid_of(blocks.num_pieces, how.num_multiprocessors, 1);
-    return in_bulk_->launch_as(settings, stream, num_ctas, kWarpLanes, blocks);
-  }
   cut(blocks, num_layers, kWarpLanes * blocks.word_bytes);
   blocks.group = group_of(blocks.num_pieces, how.num_multiprocessors, kRows);
   const unsigned num_ctas =
-      grid_of(divided(blocks.num_pieces, blocks.group), how.num_multiprocessors, kWarps);
-  blocks_->launch_as(settings, stream, num_ctas, kLanes, blocks);
+      grid_of(divided(blocks.num_pieces, blocks.group), how.num_multiprocessors);
+  blocks_->launch_as(settings_of(how), stream, num_ctas, kLanes, blocks);
   // NOLINTEND(bugprone-unchecked-optional-access)
 }
 
 void BlockMover::move_pieces(CUdeviceptr pieces, std::size_t num_pieces, const BlockLaunch& how,
                              CUstream stream) const {
   const std::uint32_t group = group_of(num_pieces, how.num_multiprocessors, 1);
-  const unsigned num_ctas = grid_of(divided(num_pieces, group), how.num_multiprocessors, kWarps);
+  const unsigned num_ctas = grid_of(divided(num_pieces, group), how.num_multiprocessors);
   // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the obstacles were asked for
   pieces_->launch_as(settings_of(how), stream, num_ctas, kLanes, pieces,
                      static_cast<unsigned long long>(num_pieces), group);

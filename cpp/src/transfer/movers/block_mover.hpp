@@ -47,7 +47,6 @@ struct KernelPiece {
 struct BlockLaunch {
   int num_multiprocessors = 0;  ///< the most
   bool urgent = false;
-  bool in_bulk = false;  ///< by bulk copies through shared memory
 };
 
 /// Pinned memory that kernels read, such as indices, until a launch has ended.
@@ -83,8 +82,6 @@ public:
   std::string obstacle(const std::string& nvrtc);
   /// The same with kernels of the caller's.
   std::string obstacle(const Kernels& kernels);
-  /// Why these blocks can't be moved by bulk copies; empty if they can.
-  std::string bulk_obstacle(const KernelBlocks& blocks, std::size_t num_layers) const;
 
   /// Enqueues a copy of blocks.
   ///
@@ -135,7 +132,6 @@ private:
   std::string obstacle_;
   std::optional<Kernels> kernels_;
   std::optional<Kernel> blocks_;
-  std::optional<Kernel> in_bulk_;
   std::optional<Kernel> pieces_;
   int most_urgent_ = 0;
   std::optional<PinnedBuffer> report_;

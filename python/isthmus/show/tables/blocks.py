@@ -29,7 +29,7 @@ def blocks_notes(run: Run) -> list[str]:
     if not of_kind(run, Kind.BLOCKS):
         return []
     return [
-        "kernel, bulk: isthmus.copy_blocks by that many multiprocessors (SMs)",
+        "kernel: isthmus.copy_blocks by that many multiprocessors (SMs)",
         "batch: one call of cuMemcpyBatchAsync, source order ANY; in order: STREAM",
     ]
 

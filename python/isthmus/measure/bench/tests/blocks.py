@@ -36,12 +36,8 @@ class BlocksWay(StrEnum):
     """How blocks are copied."""
 
     KERNEL = "kernel"
-    BULK = "bulk"
     BATCH = "batch"
     BATCH_IN_ORDER = "batch_in_order"
-
-
-_BY_KERNEL = (BlocksWay.KERNEL, BlocksWay.BULK)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +63,7 @@ class BlocksTest(BenchTest):
                 for size in demand.sizes
                 if size % (16 * _USUAL_BLOCKS) == 0
             )
-        several = self.way in _BY_KERNEL and not demand.quick
+        several = self.way == BlocksWay.KERNEL and not demand.quick
         numbers = (1, 2, _USUAL_SMS, 16) if several else (_USUAL_SMS,)
         return [_point(*one, sms) for one in sets for sms in numbers]
 
@@ -97,7 +93,7 @@ class BlocksTest(BenchTest):
     def host_end(self, metric: Metric) -> str:
         """Give the kind of memory at the host's end."""
         del metric
-        return "mapped" if self.way in _BY_KERNEL else "pinned"
+        return "mapped" if self.way == BlocksWay.KERNEL else "pinned"
 
 
 def num_blocks(variation: Variation) -> int:
@@ -111,7 +107,6 @@ def _point(block_bytes: int, blocks: int, sms: int) -> tuple[int, Variation]:
 
 _ABOUT = {
     BlocksWay.KERNEL: "a kernel with loads and stores",
-    BlocksWay.BULK: "a kernel with bulk copies through shared memory",
     BlocksWay.BATCH: "cuMemcpyBatchAsync, source order ANY",
     BlocksWay.BATCH_IN_ORDER: "cuMemcpyBatchAsync, source order STREAM",
 }
