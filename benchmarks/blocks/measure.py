@@ -4,8 +4,8 @@ Blocks by index between pinned memory and a GPU: isthmus.copy_blocks beside what
     python benchmarks/blocks/measure.py OUT.json [--quick] [--sms N]
         [--only rates latency lists beside]
 
-Needs PyTorch with Triton and a GPU, on which it hasn't run yet. All ways take turns in one process,
-in another order in each round; medians count. README.md beside this has the method.
+Needs PyTorch with Triton and a GPU. All ways take turns in one process, in another order in each
+round; medians count. README.md beside this has the method, and what was measured.
 """
 
 import argparse

@@ -15,15 +15,14 @@ constexpr std::array kWays{Way::batch, Way::kernel, Way::staged};
 
 double number(std::size_t count) { return static_cast<double>(count); }
 
-/// One multiprocessor's seconds for a block by loads and stores. This and the following are assumed
-/// after a prototype on an H100, and not measured with these kernels. Source:
-/// docs/adr/0033-blocks.md.
-double kernel_seconds(std::size_t block_bytes) { return 25e-9 + number(block_bytes) / 22e9; }
+/// One multiprocessor's seconds for a block, if few of them work. This and the following were
+/// measured on an H200: benchmarks/blocks/README.md.
+double kernel_seconds(std::size_t block_bytes) { return 55e-9 + number(block_bytes) / 22e9; }
 
-/// What a copy of a batch takes in addition to its bytes.
-constexpr double kBatchSeconds = 0.35e-6;
+/// What a copy of a batch takes in addition to its bytes: 0.4 to 3.4 us between 4 and 16 KiB.
+constexpr double kBatchSeconds = 1.6e-6;
 /// From the call to the first byte, and from the last one until the CPU knows.
-constexpr double kStartSeconds = 7e-6;
+constexpr double kStartSeconds = 14e-6;
 
 double link_seconds(const DevicePaths& device, const BlockRoute& route, std::size_t size_bytes) {
   // Within an H100 blocks cross its memory twice; NVLink carries 450 GB/s.
@@ -57,8 +56,8 @@ std::optional<Way> way_named(std::string_view name) {
 int enough_multiprocessors(const DevicePaths& device, const BlockRoute& route) {
   const std::size_t block_bytes = 4096;
   const double link = std::max(1e-12, link_seconds(device, route, block_bytes));
-  // A third more than it takes: the last of several add less.
-  const double wanted = std::ceil(1.3 * kernel_seconds(block_bytes) / link);
+  // A fifth more than it takes: the last of several add less.
+  const double wanted = std::ceil(1.2 * kernel_seconds(block_bytes) / link);
   const int most = std::max(1, device.context().device().num_multiprocessors);
   return static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(most)));
 }
