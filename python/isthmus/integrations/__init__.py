@@ -1,0 +1,1 @@
+"""Adapters for inference engines, one file each: docs/integrations.md says how they are used."""

@@ -1,0 +1,58 @@
+"""Stand in for functions of an engine: put in their place, and ordered as they were."""
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import isthmus
+
+
+def replace(functions: Mapping[tuple[str, str], Any], *, tried: str) -> Callable[[], None]:
+    """
+    Replace functions or classes of an engine's modules: all of them or none.
+
+    Args:
+        functions: What is put there, for each module and name.
+        tried: The engine's version that this is known to fit, for the message.
+
+    Returns:
+        A function that puts back what was there.
+
+    Raises:
+        Unavailable: The engine isn't installed, or its version has no such module or name.
+    """
+    before = []
+    for module, name in functions:
+        try:
+            owner = importlib.import_module(module)
+            before.append((owner, name, getattr(owner, name)))
+        except (ImportError, AttributeError) as error:
+            raise isthmus.Unavailable(
+                capability=f"replacing {module}.{name}", reason=str(error), needs=tried
+            ) from error
+    for (owner, name, _), function in zip(before, functions.values(), strict=True):
+        setattr(owner, name, function)
+
+    def undo() -> None:
+        for owner, name, function in before:
+            setattr(owner, name, function)
+
+    return undo
+
+
+def settle(future: isthmus.CopyFuture) -> None:
+    """
+    Leave a copy to its stream, or wait for it if a thread makes it.
+
+    Engines record an event behind the call, and take the copy for complete when that has happened.
+
+    Args:
+        future: The copy.
+
+    Raises:
+        DriverError: The copy has failed.
+    """
+    try:
+        _ = future.event
+    except isthmus.Unavailable:  # pageable memory: no stream knows when it ends
+        future.result()
