@@ -2,7 +2,7 @@
 LMCache's connector to vLLM's KV cache on the GPU, made by Isthmus.
 
 It takes the place of `VLLMPagedMemGPUConnectorV2`, LMCache's default for vLLM without layerwise
-copies, and writes the same bytes. Tried with LMCache 0.5.6.
+copies. Tried with LMCache 0.5.6.
 """
 
 import importlib

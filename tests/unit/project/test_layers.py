@@ -47,7 +47,7 @@ FLOORS = (
     {"show"},
     {"reproduce", "sim"},
     {"cli"},
-    {"isthmus"},  # what is handed out: `import isthmus`, isthmus.torch, isthmus.numba
+    {"isthmus"},  # what is handed out: `import isthmus`, isthmus.torch, isthmus.integrations
 )
 # The same within a room that has several parts.
 PARTS = {
@@ -364,6 +364,17 @@ def test_rooms_of_the_package_import_from_lower_floors_alone() -> None:
     rooms = {place(name)[0] for name in package_modules()}
     assert rooms == set[str]().union(*FLOORS)
     assert climbing(arrows_of_rooms(), FLOORS) == []
+
+
+def test_adapters_of_engines_know_the_public_package_and_each_other_alone() -> None:
+    adapters = "isthmus.integrations"
+    for name, path in package_modules().items():
+        known = {found for found in imports(path) if found.split(".")[0] == "isthmus"}
+        if name.startswith(adapters):
+            foreign = {found for found in known if not found.startswith(adapters)}
+            assert foreign <= {"isthmus"}, f"{path.relative_to(ROOT)} imports {foreign}"
+        else:
+            assert not [found for found in known if found.startswith(adapters)], path
 
 
 @pytest.mark.parametrize("room", PARTS)
