@@ -9,17 +9,9 @@ import isthmus
 
 def replace(functions: Mapping[tuple[str, str], Any], *, tried: str) -> Callable[[], None]:
     """
-    Replace functions or classes of an engine's modules: all of them or none.
+    Replace functions or classes, by module and name, all or none; gives what puts them back.
 
-    Args:
-        functions: What is put there, for each module and name.
-        tried: The engine's version that this is known to fit, for the message.
-
-    Returns:
-        A function that puts back what was there.
-
-    Raises:
-        Unavailable: The engine isn't installed, or its version has no such module or name.
+    `tried` is the version that they are known to fit, for the error `Unavailable`.
     """
     before = []
     for module, name in functions:
@@ -45,12 +37,6 @@ def settle(future: isthmus.CopyFuture) -> None:
     Leave a copy to its stream, or wait for it if a thread makes it.
 
     Engines record an event behind the call, and take the copy for complete when that has happened.
-
-    Args:
-        future: The copy.
-
-    Raises:
-        DriverError: The copy has failed.
     """
     try:
         _ = future.event

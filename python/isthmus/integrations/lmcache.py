@@ -27,12 +27,7 @@ class BlockCopies:
     """
 
     def __init__(self, metadata: Any, layout_hints: Mapping[str, Any] | None) -> None:
-        """
-        Keep what the cache is like.
-
-        Raises:
-            Unavailable: Heads come before tokens, so that no token's items lie together.
-        """
+        """Keep what the cache is like; raises `Unavailable` if heads come before tokens."""
         layout = (layout_hints or {}).get("kv_layout") or "NHD"
         if layout != "NHD":
             raise isthmus.Unavailable(
@@ -137,7 +132,10 @@ class BlockCopies:
 
 def connector() -> type:
     """
-    Make the class of connectors, for `LMCacheEngineBuilder` and the like.
+    Make the class of connectors, for programs that hand one to LMCache themselves.
+
+    Returns:
+        A subclass of `BlockCopies` and of LMCache's `GPUConnectorInterface`.
 
     Raises:
         Unavailable: LMCache isn't installed.

@@ -13,6 +13,7 @@ import isthmus
 import isthmus.numba
 import isthmus.torch
 from isthmus import pinned
+from isthmus.integrations import lmcache, sglang, vllm
 from isthmus.move.transfer.future import CopyEvent
 from isthmus.sim import TraceWriter
 from isthmus.sim.trace import file, importing, writing
@@ -38,6 +39,14 @@ _FUNCTIONS = (
         and not name.startswith(("_", "exchange"))
     }
     | {"advise.offload": isthmus.advise.offload}
+    | {
+        f"{adapter.__name__.split('.')[-1]}.{name}": function
+        for adapter in (lmcache, sglang, vllm)
+        for name, function in vars(adapter).items()
+        if inspect.isfunction(function)
+        and function.__module__ == adapter.__name__
+        and not name.startswith("_")
+    }
 )
 
 
