@@ -20,19 +20,21 @@ class BlockCopies:
     The methods of LMCache's `GPUConnectorInterface`; `connector()` joins the two.
 
     Each method is complete on return. The keyword arguments are LMCache's own:
-        kvcaches: vLLM's tensors, one a layer: (blocks, tokens, heads, K and V), (blocks, tokens,
-            items) for MLA, or (2, blocks, tokens, heads, items).
+        kvcaches: vLLM's tensors, one a layer, in memory (blocks, tokens, heads, K and V), (blocks,
+            tokens, items) for MLA, or (2, blocks, tokens, heads, items).
         slot_mapping: int64 on their GPU, one dimension: where each token of the sequence is.
         vllm_cached_tokens: The first tokens of the sequence, which `to_gpu` leaves alone.
     """
 
+    initialize_kvcaches_ptr: Callable[..., None]  # LMCache's: views in the order of memory
+
     def __init__(self, metadata: Any, layout_hints: Mapping[str, Any] | None) -> None:
-        """Keep what the cache is like; raises `Unavailable` if heads come before tokens."""
+        """Keep what the cache is like; raises `Unavailable` if a layer's tokens aren't rows of it."""
         layout = (layout_hints or {}).get("kv_layout") or "NHD"
         if layout != "NHD":
             raise isthmus.Unavailable(
                 capability=f"copies of tokens in the layout {layout}",
-                reason="a token's items aren't contiguous there",
+                reason="its tokens aren't rows at equal distances",
                 needs="VLLM_KV_CACHE_LAYOUT=NHD, or LMCache's own connector",
             )
         self.use_mla = metadata.use_mla
@@ -56,10 +58,6 @@ class BlockCopies:
         """Give the shape of a memory object: (K and V, layers, tokens, items)."""
         shape = (1 if self.use_mla else 2, self.num_layers, num_tokens, self.hidden_dim_size)
         return importlib.import_module("torch").Size(shape)
-
-    def initialize_kvcaches_ptr(self, **kwargs: Any) -> None:
-        """Keep vLLM's tensors."""
-        self.kvcaches = kwargs.get("kvcaches", self.kvcaches)
 
     def to_gpu(self, memory_obj: Any, start: int, end: int, **kwargs: Any) -> None:
         """Copy tokens `start` to `end` of the sequence from a memory object to the GPU."""
@@ -121,7 +119,7 @@ class BlockCopies:
             planes = []
         if not planes or not all(cache.is_contiguous() for cache in self.kvcaches):
             raise isthmus.UsageError(
-                f"KV caches of shape {shape} don't have one row after another for their tokens",
+                f"KV caches of shape {shape} don't have one row after another for tokens",
                 hint="use LMCache's own connector for this model and layout",
             )
         layers = [cache for plane in planes for cache in plane]
