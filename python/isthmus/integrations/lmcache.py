@@ -29,7 +29,7 @@ class BlockCopies:
     initialize_kvcaches_ptr: Callable[..., None]  # LMCache's: views in the order of memory
 
     def __init__(self, metadata: Any, layout_hints: Mapping[str, Any] | None) -> None:
-        """Keep what the cache is like; raises `Unavailable` if a layer's tokens aren't rows of it."""
+        """Keep what the cache is like; raises `Unavailable` if its tokens aren't rows."""
         layout = (layout_hints or {}).get("kv_layout") or "NHD"
         if layout != "NHD":
             raise isthmus.Unavailable(
