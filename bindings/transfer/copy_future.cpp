@@ -49,6 +49,12 @@ void warn_of_failure(const std::string& failure) {
   });
 }
 
+/// Calls it with the GIL, which is taken once then for all copies that have ended.
+void with_gil(const std::function<void()>& call) {
+  const GilHeld held;
+  call();
+}
+
 /// This process's keeper; null before the first copy. Call with the GIL held. Never destroyed:
 /// copies may run for as long as the process lives.
 CopyKeeper*& keeper_of_process() {
@@ -62,7 +68,7 @@ CopyKeeper*& keeper_of_process() {
 
 CopyKeeper& keeper() {
   CopyKeeper*& keeper = keeper_of_process();
-  if (keeper == nullptr) keeper = new CopyKeeper(warn_of_failure);
+  if (keeper == nullptr) keeper = new CopyKeeper(warn_of_failure, with_gil);
   return *keeper;
 }
 

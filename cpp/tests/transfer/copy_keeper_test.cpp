@@ -124,6 +124,18 @@ TEST_F(CopyKeeperTest, TheThreadDropsTheNeedsOfADroppedCopy) {
   EXPECT_EQ(num_reports(), 0U);
 }
 
+TEST_F(CopyKeeperTest, TheThreadDropsNeedsWhereTheyAreDestroyedTogether) {
+  std::atomic<bool> dropped_there{false};
+  keeper_ = std::make_unique<CopyKeeper>([](const std::string&) {},
+                                         [&](const std::function<void()>& drop) {
+                                           EXPECT_FALSE(fate_.let_go);
+                                           drop();
+                                           dropped_there = fate_.let_go.load();
+                                         });
+  keeper_->drop(begin());
+  EXPECT_TRUE(isthmus::test::eventually([&] { return dropped_there.load(); }));
+}
+
 TEST_F(CopyKeeperTest, TheThreadDropsTheNeedsOfACopyThatNobodyAsksAbout) {
   const auto copy = begin();
   EXPECT_TRUE(isthmus::test::eventually([&] { return copy->ended(); }));

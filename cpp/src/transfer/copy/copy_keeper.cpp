@@ -19,6 +19,8 @@ namespace {
 // than the one before, so the end of a copy is noticed at most a quarter of its time too late.
 constexpr std::chrono::microseconds kFirstPause{50};
 constexpr std::chrono::microseconds kLongestPause{10'000};
+// A dropped copy may keep its arrays this much longer: waking the thread takes as long as a launch.
+constexpr std::chrono::microseconds kSoon{1'000};
 
 std::string text_of(const std::exception_ptr& failure) {
   try {
@@ -48,19 +50,23 @@ void KeptCopy::begun(CopyFuture copy) noexcept {
   state_.store(State::under_way, std::memory_order_release);
 }
 
-/// If the copy has ended, destroys what it needs, unless another thread does.
-///
-/// Returns     ended()
-bool KeptCopy::try_to_end() noexcept {
+/// True if the copy has ended and no other thread does what follows: the caller must call end().
+bool KeptCopy::may_end() noexcept {
   State seen = state_.load(std::memory_order_acquire);
-  if (seen != State::under_way) return seen == State::ended;
+  if (seen != State::under_way) return false;
   try {
     if (!copy_.ready()) return false;
   } catch (const std::exception&) {
     return false;  // the parent process's copy: it never ends here
   }
-  if (!state_.compare_exchange_strong(seen, State::ending, std::memory_order_acq_rel))
-    return seen == State::ended;
+  return state_.compare_exchange_strong(seen, State::ending, std::memory_order_acq_rel);
+}
+
+/// If the copy has ended, destroys what it needs, unless another thread does.
+///
+/// Returns     ended()
+bool KeptCopy::try_to_end() noexcept {
+  if (!may_end()) return ended();
   end();
   return true;
 }
@@ -177,7 +183,8 @@ void CopyKeeper::drop(const std::shared_ptr<KeptCopy>& copy) noexcept {
   copy->dropped_.store(true, std::memory_order_release);
   if (copy->ended() && !copy->has_untold_failure()) return forget(copy);
   Lock lock(mutex_);
-  wake(lock);
+  if (!running_ || next_look_ > Clock::now() + kSoon) return wake(lock);
+  pause_ = std::min(pause_, kSoon);
 }
 
 bool CopyKeeper::cancel(const std::shared_ptr<KeptCopy>& copy) noexcept {
@@ -268,26 +275,36 @@ void CopyKeeper::look() noexcept {
   } catch (const std::bad_alloc&) {
     return;  // try again next time
   }
-  for (const auto& copy : copies) {
-    if (copy->try_to_end()) settle(copy);
-  }
+  const auto over =
+      std::ranges::partition(copies, [](const auto& copy) { return !copy->may_end(); });
+  if (!over.empty())
+    together_([&] {
+      for (const auto& copy : over) copy->end();
+    });
+  // Also those that ended before: their failures may have to be reported.
+  for (const auto& copy : copies)
+    if (copy->ended()) settle(copy);
 }
 
 void CopyKeeper::sleep(Lock& lock) {
   const auto woken = [this] { return woken_; };
   const bool was_quiet = std::exchange(quiet_, !any_under_way());
   if (ending_ || any_urgent()) {
+    next_look_ = Clock::now() + pause_;
     changed_.wait_for(lock, pause_, woken);
     pause_ = std::min(pause_ * 5 / 4, kLongestPause);
   } else if (!quiet_ || !was_quiet) {
     // The pause while nobody waits: those who ask for a copy also release its arrays.
+    next_look_ = Clock::time_point::max();
     changed_.wait_for(lock, std::chrono::seconds{1}, woken);
   } else {
     idle_ = true;
+    next_look_ = Clock::time_point::max();
     changed_.wait(lock, woken);
     idle_ = false;
   }
   woken_ = false;
+  next_look_ = {};
 }
 
 bool CopyKeeper::any_under_way() const noexcept {

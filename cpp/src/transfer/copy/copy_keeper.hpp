@@ -59,6 +59,7 @@ private:
   using Told = std::function<void()>;
 
   void begun(CopyFuture copy) noexcept;
+  bool may_end() noexcept;
   bool try_to_end() noexcept;
   bool try_to_cancel() noexcept;
   void end() noexcept;
@@ -89,9 +90,15 @@ class CopyKeeper {
 public:
   using Report = std::function<void(const std::string&)>;
 
+  using Together = std::function<void(const std::function<void()>&)>;
+
   /// report      called from any thread with the error of a dropped copy, if it wasn't reported to
   ///             anybody
-  explicit CopyKeeper(Report report) : report_(std::move(report)) {}
+  /// together    calls what it is given, which destroys the needs of several copies; may hold a lock
+  ///             meanwhile that each of them would take
+  explicit CopyKeeper(
+      Report report, Together together = [](const auto& call) { call(); })
+      : report_(std::move(report)), together_(std::move(together)) {}
   CopyKeeper(const CopyKeeper&) = delete;
   CopyKeeper& operator=(const CopyKeeper&) = delete;
   /// Only after end() has returned true.
@@ -152,11 +159,13 @@ private:
 
   const std::uint64_t process_ = process_generation();
   const Report report_;
+  const Together together_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::list<std::shared_ptr<KeptCopy>> copies_;
   std::thread thread_;
   std::chrono::microseconds pause_{};
+  Clock::time_point next_look_;  ///< while the thread sleeps; the past while it looks
   bool running_ = false;
   bool quiet_ = false;  ///< nothing was under way when the thread last went to sleep
   bool idle_ = false;   ///< the thread sleeps until it is woken
