@@ -1,9 +1,11 @@
 // The arguments of a copy of blocks, read: arrays of several layers, addresses, indices.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory_resource>
 #include <string>
 #include <vector>
 
@@ -41,7 +43,10 @@ public:
 private:
   ArrayReader& reader_;
   Hold hold_;
-  std::deque<Array> arrays_;
+  /// For the usual four arrays, whose thousand bytes each the heap gives slowly.
+  std::array<std::byte, 8192> room_;  // NOLINT(*-member-init): filled as far as it is used
+  std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
+  std::pmr::deque<Array> arrays_{&memory_};
   std::vector<Array*> pointers_;
   std::vector<nanobind::object> objects_;
 };

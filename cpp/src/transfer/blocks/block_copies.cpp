@@ -16,7 +16,8 @@ namespace isthmus::transfer {
 /// What is known of a copy while its way is chosen.
 struct BlockCopies::Chosen {
   BlockRoute route;
-  std::string no_kernel;  ///< why kernels can't make it
+  KnownRanges* known = nullptr;  ///< null: no context, so that all memory is the host's
+  std::string no_kernel;         ///< why kernels can't make it
   bool indices_on_device = false;
   std::vector<std::uint64_t> memory;    ///< of `indices`, unless a kernel reads them there
   std::optional<BlockIndices> indices;  ///< if the CPU knows them
@@ -24,8 +25,7 @@ struct BlockCopies::Chosen {
 
 namespace {
 
-/// Of ways that cost about as much, the first is the quietest.
-constexpr std::array kByQuiet{Way::batch, Way::kernel};
+/// Of ways that cost about as much, the batch is the quietest.
 constexpr double kAboutAsMuch = 1.05;
 /// Fewer bytes are copied before a batch has been asked for.
 constexpr std::size_t kMinBatchBytes = std::size_t{1} << 20U;
@@ -187,10 +187,10 @@ void BlockCopies::read_indices(const BlockCopy& copy, const CheckedPools& pools,
 void BlockCopies::place_indices(PreparedWork& work, const BlockCopy& copy,
                                 const CheckedPools& pools, CUstream stream, Uses uses,
                                 Chosen& chosen) {
-  const Devices::AnyContext any = devices_.any_context(false);
   const auto range_of = [&](const BlockIndex& index) {
-    return any.exists && index.data != nullptr ? range_at(driver_, address_of(index.data))
-                                               : MemoryRange{};
+    return chosen.known != nullptr && index.data != nullptr
+               ? chosen.known->at(End::source, address_of(index.data), 1, true)
+               : MemoryRange{};
   };
   const MemoryRange target = range_of(copy.target_index);
   const MemoryRange source = range_of(copy.source_index);
@@ -285,35 +285,28 @@ void BlockCopies::choose(PreparedWork& work, const CheckedPools& pools, const Bl
   if (chosen.indices && work.told.size_bytes >= kMinBatchBytes &&
       obstacle(Way::batch, work, chosen).empty())
     volume.num_runs = joins ? chosen.indices->num_runs() * num_layers : num_blocks;
-  double least = 0;
-  std::array<double, kByQuiet.size()> costs{};
-  for (std::size_t i = 0; i < kByQuiet.size(); ++i) {
-    const Way way = kByQuiet.at(i);
-    const bool possible = obstacle(way, work, chosen).empty() &&
-                          (way != Way::batch || volume.num_runs != 0 || named == way);
-    if (!possible) continue;
-    costs.at(i) =
-        seconds_of(way, *work.device, chosen.route, volume, work.launch.num_multiprocessors);
-    if (least == 0 || costs.at(i) < least) least = costs.at(i);
-  }
-  const auto is_taken = [&](std::size_t i) {
-    return named ? kByQuiet.at(i) == *named
-                 : costs.at(i) != 0 && costs.at(i) <= kAboutAsMuch * least;
+  const auto seconds = [&](Way way) {
+    return seconds_of(way, *work.device, chosen.route, volume, work.launch.num_multiprocessors);
   };
-  std::size_t taken = 0;
-  while (!is_taken(taken)) ++taken;
-  work.way = kByQuiet.at(taken);
-  work.told.seconds = costs.at(taken);
+  work.way = named.value_or(Way::kernel);
+  work.told.seconds = seconds(work.way);
   work.told.reason = named ? "it was named"
                            : "the quietest way within 5 % of the cheapest, by the costs in "
                              "docs/blocks.md";
+  if (named || volume.num_runs == 0) return;
+  const double by_batch = seconds(Way::batch);
+  if (by_batch > kAboutAsMuch * work.told.seconds) return;
+  work.way = Way::batch;
+  work.told.seconds = by_batch;
 }
 
 std::shared_ptr<PreparedWork> BlockCopies::prepare(const BlockCopy& copy,
                                                    const BlockOptions& options, Uses uses) {
   if (options.num_multiprocessors < 0) throw UsageError("a copy needs one multiprocessor at least");
   const Devices::AnyContext any = devices_.any_context(false);
-  const CheckedPools pools = check_pools(driver_, host_memory_, copy, any.exists);
+  KnownRanges ranges(driver_, host_memory_);
+  KnownRanges* const known = any.exists ? &ranges : nullptr;
+  const CheckedPools pools = check_pools(driver_, host_memory_, copy, known);
   auto work = fresh();
   const std::size_t num_blocks = copy.num_blocks * pools.target.pools.size();
   work->told.num_copies = num_blocks;
@@ -325,6 +318,7 @@ std::shared_ptr<PreparedWork> BlockCopies::prepare(const BlockCopy& copy,
   } else {
     const auto stream = reinterpret_cast<CUstream>(options.stream);
     Chosen chosen;
+    chosen.known = known;
     work->device = find_device(pools, chosen);
     if (work->device != nullptr) {
       work->launch.urgent = options.priority == BlockPriority::urgent;

@@ -4,7 +4,6 @@
 
 #include <isthmus/errors.hpp>
 
-#include "transfer/many/known_ranges.hpp"
 #include "transfer/request/task.hpp"
 
 namespace isthmus::transfer {
@@ -94,11 +93,8 @@ bool require_apart(const CheckedPools& pools) {
 /// Finds out what kind of memory an end is.
 class Asking {
 public:
-  Asking(const Driver& driver, const HostMemory& host_memory, bool has_context)
-      : driver_(driver),
-        host_memory_(host_memory),
-        known_(driver, host_memory),
-        has_context_(has_context) {}
+  Asking(const Driver& driver, const HostMemory& host_memory, KnownRanges* known)
+      : driver_(driver), host_memory_(host_memory), known_(known) {}
 
   void find_kind(PoolEnd& end, bool written, CheckedPools& pools) {
     for (std::size_t layer = 0; layer < end.pools.size(); ++layer) {
@@ -121,8 +117,8 @@ private:
     const std::uintptr_t address = address_of(pool);
     const std::size_t size_bytes = span_of(pool, pools.block_bytes);
     MemoryRange range;
-    if (has_context_)
-      range = known_.at(written ? End::target : End::source, address, size_bytes, true);
+    if (known_ != nullptr)
+      range = known_->at(written ? End::target : End::source, address, size_bytes, true);
     require_inside(driver_, range, address, size_bytes, role);
     if (is_on_device(range.kind) || range.kind == MemoryKind::pinned) note(range, address, pools);
     if (is_on_device(range.kind)) return range;
@@ -140,8 +136,7 @@ private:
 
   const Driver& driver_;
   const HostMemory& host_memory_;
-  KnownRanges known_;
-  bool has_context_;
+  KnownRanges* known_;
 };
 
 }  // namespace
@@ -151,7 +146,7 @@ std::size_t PoolEnd::count() const noexcept {
 }
 
 CheckedPools check_pools(const Driver& driver, const HostMemory& host_memory, const BlockCopy& copy,
-                         bool has_context) {
+                         KnownRanges* known) {
   if (copy.targets.empty() || copy.targets.size() != copy.sources.size())
     throw UsageError("the target has " + std::to_string(copy.targets.size()) +
                      " layers and the source " + std::to_string(copy.sources.size()) +
@@ -162,7 +157,7 @@ CheckedPools check_pools(const Driver& driver, const HostMemory& host_memory, co
   pools.target.pools = with_strides(copy.targets, copy.block_bytes, "target");
   pools.source.pools = with_strides(copy.sources, copy.block_bytes, "source");
   pools.in_place = require_apart(pools);
-  Asking asking(driver, host_memory, has_context);
+  Asking asking(driver, host_memory, known);
   asking.find_kind(pools.target, true, pools);
   asking.find_kind(pools.source, false, pools);
   return pools;

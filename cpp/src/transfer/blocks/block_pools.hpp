@@ -9,6 +9,7 @@
 #include <isthmus/blocks.hpp>
 
 #include "driver/driver.hpp"
+#include "transfer/many/known_ranges.hpp"
 #include "transfer/request/host_memory.hpp"
 #include "transfer/request/memory_range.hpp"
 
@@ -40,12 +41,13 @@ struct CheckedPools {
   std::vector<KnownBuffer> buffers;
 };
 
-/// Checks what doesn't depend on the indices. If `has_context`, a context is current.
+/// Checks what doesn't depend on the indices.
 ///
+/// known       a context is current; null if there is none: then all memory is the host's
 /// Throws      UsageError: no layers, as many of one end as of the other, blocks of 0 bytes, strides
 ///             shorter than blocks, pools that overlap, are null, freed or shorter than they say, or
 ///             lie in memories of several kinds. DriverError.
 CheckedPools check_pools(const Driver& driver, const HostMemory& host_memory, const BlockCopy& copy,
-                         bool has_context);
+                         KnownRanges* known);
 
 }  // namespace isthmus::transfer

@@ -7,6 +7,7 @@ namespace {
 
 // More than a framework's allocator has open at a time. Of more, only the last of each end is known.
 constexpr std::size_t kMaxRanges = 64;
+constexpr std::size_t kFewRanges = 8;  // more memory at once takes the heap longer
 
 bool contains(const MemoryRange& range, std::uintptr_t address) noexcept {
   return address - range.base < range.size_bytes;
@@ -40,7 +41,7 @@ const MemoryRange* KnownRanges::find(std::uintptr_t address) const {
 
 void KnownRanges::keep(const MemoryRange& range) {
   if (ranges_.size() == kMaxRanges) return;
-  if (ranges_.empty()) ranges_.reserve(kMaxRanges);
+  if (ranges_.empty()) ranges_.reserve(kFewRanges);
   ranges_.insert(std::ranges::upper_bound(ranges_, range.base, {}, &MemoryRange::base), range);
 }
 

@@ -1,6 +1,6 @@
 """Copies of blocks by index, of pieces by addresses, and copies that are prepared once."""
 
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
 from isthmus import _native
 from isthmus.errors import UsageError
@@ -19,15 +19,6 @@ if TYPE_CHECKING:
 Priority = Literal["bulk", "urgent"]
 BULK: Priority = "bulk"
 BlockWay = _native.BlockWay
-
-
-class BlockOptions(TypedDict, total=False):
-    """How blocks are copied: see `isthmus.copy_blocks`."""
-
-    block_bytes: int | None
-    stream: "StreamLike | None"
-    sms: int | None
-    priority: Priority
 
 
 class PreparedCopy:
@@ -62,9 +53,12 @@ class PreparedCopy:
         return self._native.explain()
 
 
+_LISTS = (list, tuple, range)
+
+
 def _index(numbers: "Index") -> Any:  # noqa: ANN401 - any array
     """Make an array of a list."""
-    if not isinstance(numbers, list | tuple | range):
+    if not isinstance(numbers, _LISTS):
         return numbers
     import numpy as np
 
@@ -72,6 +66,12 @@ def _index(numbers: "Index") -> Any:  # noqa: ANN401 - any array
     if array.size != 0 and array.dtype.kind != "i":
         raise UsageError("an index must be an array of int32 or int64, or a list of ints")
     return array.astype(np.int64)
+
+
+def _require_counts(sms: object, block_bytes: object) -> None:
+    for name, value in (("sms", sms), ("block_bytes", block_bytes)):
+        if value is not None and (not isinstance(value, int) or value < 1):
+            raise UsageError(f"{name} must be a number of 1 at least, or None, not {value!r}")
 
 
 class BlockCalls:
@@ -82,46 +82,48 @@ class BlockCalls:
     def _find_compiler(self) -> None:
         raise NotImplementedError
 
-    def _read(
-        self, pools: "tuple[Pools, Pools]", indices: "tuple[Index, Index]", options: BlockOptions
-    ) -> tuple[Any, ...]:
-        self._find_compiler()
-        for name in ("sms", "block_bytes"):
-            value: object = options.get(name)
-            if value is not None and (not isinstance(value, int) or value < 1):
-                raise UsageError(f"{name} must be a number of 1 at least, or None, not {value!r}")
-        return (
-            *pools,
-            *map(_index, indices),
-            options.get("block_bytes"),
-            options.get("stream"),
-            options.get("sms") or 0,
-            options.get("priority", BULK),
-        )
-
-    def copy_blocks(
+    def copy_blocks(  # noqa: PLR0913 - as isthmus.copy_blocks
         self,
         target: "Pools",
         source: "Pools",
         target_index: "Index",
         source_index: "Index",
-        **options: Unpack[BlockOptions],
+        *,
+        block_bytes: int | None = None,
+        stream: "StreamLike | None" = None,
+        sms: int | None = None,
+        priority: Priority = BULK,
     ) -> CopyFuture:
         """Begin to copy blocks by index, as `isthmus.copy_blocks` does."""
-        given = self._read((target, source), (target_index, source_index), options)
-        return CopyFuture(self._native.copy_blocks(*given))
+        self._find_compiler()
+        _require_counts(sms, block_bytes)
+        to, of = _index(target_index), _index(source_index)
+        begun = self._native.copy_blocks(
+            target, source, to, of, block_bytes, stream, sms or 0, priority
+        )
+        return CopyFuture(begun)
 
-    def plan_blocks(
+    def plan_blocks(  # noqa: PLR0913 - as isthmus.plan_blocks
         self,
         target: "Pools",
         source: "Pools",
         target_index: "Index",
         source_index: "Index",
-        **options: Unpack[BlockOptions],
+        *,
+        block_bytes: int | None = None,
+        stream: "StreamLike | None" = None,
+        sms: int | None = None,
+        priority: Priority = BULK,
     ) -> PreparedCopy:
         """Prepare a copy of blocks, as `isthmus.plan_blocks` does."""
-        given = self._read((target, source), (target_index, source_index), options)
-        return PreparedCopy(self._native.plan_blocks(*given))
+        self._find_compiler()
+        _require_counts(sms, block_bytes)
+        to, of = _index(target_index), _index(source_index)
+        return PreparedCopy(
+            self._native.plan_blocks(
+                target, source, to, of, block_bytes, stream, sms or 0, priority
+            )
+        )
 
     def check_blocks(self) -> None:
         """Raise the error of a wrong index on a GPU, as `isthmus.check_blocks` does."""
