@@ -21,6 +21,8 @@ constexpr std::chrono::microseconds kFirstPause{50};
 constexpr std::chrono::microseconds kLongestPause{10'000};
 // A dropped copy may keep its arrays this much longer: waking the thread takes as long as a launch.
 constexpr std::chrono::microseconds kSoon{1'000};
+// Who has dropped a copy mostly drops another: so many pauses of kSoon follow.
+constexpr int kMorePauses = 20;
 
 std::string text_of(const std::exception_ptr& failure) {
   try {
@@ -289,10 +291,13 @@ void CopyKeeper::look() noexcept {
 void CopyKeeper::sleep(Lock& lock) {
   const auto woken = [this] { return woken_; };
   const bool was_quiet = std::exchange(quiet_, !any_under_way());
-  if (ending_ || any_urgent()) {
-    next_look_ = Clock::now() + pause_;
-    changed_.wait_for(lock, pause_, woken);
-    pause_ = std::min(pause_ * 5 / 4, kLongestPause);
+  const bool urgent = ending_ || any_urgent();
+  if (urgent || more_pauses_ != 0) {
+    more_pauses_ = urgent ? kMorePauses : more_pauses_ - 1;
+    const auto pause = urgent ? pause_ : kSoon;
+    next_look_ = Clock::now() + pause;
+    changed_.wait_for(lock, pause, woken);
+    if (urgent) pause_ = std::min(pause_ * 5 / 4, kLongestPause);
   } else if (!quiet_ || !was_quiet) {
     // The pause while nobody waits: those who ask for a copy also release its arrays.
     next_look_ = Clock::time_point::max();

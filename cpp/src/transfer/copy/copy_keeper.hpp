@@ -165,6 +165,7 @@ private:
   std::list<std::shared_ptr<KeptCopy>> copies_;
   std::thread thread_;
   std::chrono::microseconds pause_{};
+  int more_pauses_ = 0;          ///< that follow the last urgent one
   Clock::time_point next_look_;  ///< while the thread sleeps; the past while it looks
   bool running_ = false;
   bool quiet_ = false;  ///< nothing was under way when the thread last went to sleep
