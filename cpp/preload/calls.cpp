@@ -20,9 +20,13 @@ bool crosses_pageable(const What& what) {
          (what.source == kDevice && what.target == kPageable);
 }
 
+bool is_staged_at_once(const What& what) {
+  return what.source == kPageable && what.bytes <= kMostStaged;
+}
+
 /// The driver returns only after the earlier work of the copy's stream, whatever else it does.
-bool waits(const What& what) {
-  return crosses_pageable(what) && (what.target == kPageable || what.bytes > kMostStaged);
+bool waits(const Entry& entry, const What& what) {
+  return crosses_pageable(what) && !(entry.asynchronous && is_staged_at_once(what));
 }
 
 bool is_captured(const Entry& entry, const What& what) {
@@ -48,9 +52,9 @@ bool is_still_pageable(What& what) {
 /// fails with, the copy fails with.
 void begin_copy(const Entry& entry, What& what, Begun& begun) {
   begun.is_captured = is_captured(entry, what);
-  if (!waits(what) || what.bytes <= kMostSmall || num_captures() > 0) return;
+  if (!waits(entry, what) || what.bytes <= kMostSmall || num_captures() > 0) return;
   if (!what.linear || !is_still_pageable(what)) return;
-  const bool is_to_be_replaced = is_replaceable(what);
+  const bool is_to_be_replaced = !is_staged_at_once(what) && is_replaceable(what);
   const CUresult waited = wait_for(stream_of(entry, what), is_to_be_replaced);
   begun.wait_ns = ns_since(begun.begin_ns);
   if (waited != CUDA_SUCCESS || !is_to_be_replaced) return;
@@ -78,7 +82,7 @@ bool follows_copy(const Thread& thread, const Entry& entry, const What& what) {
 }
 
 bool is_hidden(const Thread& thread, const Entry& entry, const What& what, const Begun& begun) {
-  if (entry.entry_class == kCopy) return entry.asynchronous && !begun.is_captured && waits(what);
+  if (entry.entry_class == kCopy) return entry.asynchronous && !begun.is_captured && waits(entry, what);
   return follows_copy(thread, entry, what);
 }
 

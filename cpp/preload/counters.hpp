@@ -15,11 +15,12 @@ using text = char;
 constexpr u32 kCountersVersion = 2;
 constexpr char kCountersMagic[] = "ISTHWTCH";
 
-/// Uploads of pageable memory up to here needn't wait for their stream: the driver reads them into
-/// memory of its own, some MiB for all streams, and waits only if that is full. Measured on an H200
-/// with driver 580.159.04: while its stream is held, one of 2 MiB returns, and one of 4 MiB waits.
+/// Asynchronous uploads of pageable memory up to here needn't wait for their stream: the driver reads
+/// them into memory of its own, some MiB for all streams, and waits only if that is full. Measured on
+/// an H200 with driver 580.159.04: while its stream is held, one of 2 MiB returns, one of a byte more
+/// waits, and so do blocking ones of any size.
 constexpr u64 kMostStaged = u64{2} << 20U;
-/// Pageable downloads wait at every size. Up to here they do so in the driver's own call: one more
+/// Pageable downloads and blocking uploads wait at every size. Up to here they do so in the driver's own call: one more
 /// for the wait would take a good part of their time.
 constexpr u64 kMostSmall = u64{64} << 10U;
 /// Uploads from here on are compared with those before them.

@@ -36,7 +36,11 @@ def test_texts_name_the_sizes_of_the_library() -> None:
     named = {
         ROOT / "docs" / "exec.md": [f"more than {up} up, or {down} down"],
         ROOT / "docs" / "watch.md": [
-            *(f"more than {up} up and {down} down", f"and uploads of more than {up}."),
+            *(
+                f"single ranges of more than {down}",
+                f"uploads of up to {up} needn",
+                f"and uploads of more than {up}.",
+            ),
             f"uploads of {again} and more",
         ],
         python / "cli" / "exec" / "command.py": [f"never uploads of {up} or less", f"of {down} or"],
