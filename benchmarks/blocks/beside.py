@@ -79,6 +79,7 @@ class _Copying(threading.Thread):
         self.ends: list[torch.cuda.Event] = []
 
     def run(self) -> None:
+        torch.cuda.synchronize()  # the thread has a context
         with torch.cuda.stream(torch.cuda.Stream()):
             while not self.stop.is_set():
                 self._call()

@@ -83,10 +83,8 @@ def event_seconds(graph: Any) -> float:  # noqa: ANN401
     return first.elapsed_time(last) / 1e3
 
 
-def captured_copies(table: Any, ring: list[Any], misses: int) -> Any:  # noqa: ANN401 - a graph
-    """Record copies of as many rows as miss, by other keys each."""
-    target = torch.empty(max(1, misses), WIDTH, device="cuda")
-    to = torch.arange(misses, device="cuda")
+def captured_copies(table: Any, ring: list[Any], to: Any, target: Any) -> Any:  # noqa: ANN401
+    """Record copies of rows, by other keys each. All arrays must be kept."""
     isthmus.copy_blocks(target, table, to, ring[0])  # compiles
     torch.cuda.synchronize()
     return captured(lambda: [isthmus.copy_blocks(target, table, to, keys) for keys in ring])
@@ -106,7 +104,9 @@ def measure_calls(table: Any, slots: int, rounds: int) -> list[Record]:  # noqa:
             ring = [choose.next() for _ in range(CHAIN)]
             chain = captured(lambda keys=ring: [cache.ensure(each) for each in keys])
             copied = [torch.randint(len(table), (misses,), device="cuda") for _ in ring]
-            copies = captured_copies(table, copied, misses)
+            to = torch.arange(misses, device="cuda")
+            target = torch.empty(max(1, misses), WIDTH, device="cuda")
+            copies = captured_copies(table, copied, to, target)
             times: dict[str, list[float]] = {"call": [], "replay": [], "chained": [], "copied": []}
             for _ in range(rounds):
                 keys = choose.next()
