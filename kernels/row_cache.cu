@@ -101,8 +101,8 @@ __device__ inline bool isthmus_is_late(uint64_t& start_ns) {
 /// Gives the slots of the keys that were missing: all blocks that have claimed rows are giving them
 /// slots, and wait for nobody.
 __device__ inline void isthmus_give_slots(const IsthmusRowCache& cache,
-                                          const IsthmusCacheKeys& call,
-                                          const IsthmusCacheKey& own, IsthmusCacheCounts& counts) {
+                                          const IsthmusCacheKeys& call, const IsthmusCacheKey& own,
+                                          IsthmusCacheCounts& counts) {
   uint64_t start_ns = 0;
   for (uint64_t i = isthmus_lane(); i < call.count; i += isthmus_num_lanes()) {
     const IsthmusCacheKey one = i == isthmus_lane() ? own : isthmus_key_at(cache, call, i);

@@ -82,7 +82,8 @@ bool follows_copy(const Thread& thread, const Entry& entry, const What& what) {
 }
 
 bool is_hidden(const Thread& thread, const Entry& entry, const What& what, const Begun& begun) {
-  if (entry.entry_class == kCopy) return entry.asynchronous && !begun.is_captured && waits(entry, what);
+  if (entry.entry_class == kCopy)
+    return entry.asynchronous && !begun.is_captured && waits(entry, what);
   return follows_copy(thread, entry, what);
 }
 

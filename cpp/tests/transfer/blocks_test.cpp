@@ -33,7 +33,8 @@ TEST_F(Blocks, ByIndicesOnTheDeviceArriveInTheOrderOfTheStream) {
   fill(device_, shape_.bytes(), kGuard);
   const BlockCopy copy = with_device_indices(up());
   const BlockOptions options = by_way("");
-  transfers().prepare_blocks(copy, options);  // a driver may load kernels only while no stream is held
+  transfers().prepare_blocks(copy,
+                             options);  // a driver may load kernels only while no stream is held
   isthmus::contract::Gate held = gate();
   held.hold(reinterpret_cast<CUstream>(options.stream));
   CopyFuture future = transfers().copy_blocks(copy, options);
