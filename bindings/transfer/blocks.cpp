@@ -145,9 +145,9 @@ nb::object plan_many(ArrayTransfers& transfers, nb::handle target, nb::handle so
   ArrayBatch& batch = *made;
   const nb::object object = nb::cast(made.release(), nb::rv_policy::take_ownership);
   if (nb::len(batch.unlike()) != 0)
-    throw UsageError(
-        "arrays that lie differently, or have other types, can't be prepared: copy them by "
-        "isthmus.copy");
+    throw UsageError(batch.path_of(nb::cast<std::size_t>(batch.unlike()[0][0])) +
+                     ": plan_many takes pairs of the same type, shape and order without gaps, and "
+                     "targets that can be written; isthmus.copy takes all others");
   isthmus::PreparedCopy copy = batch.naming_refusals([&] {
     const GilReleased released;
     return transfers->prepare_many(batch.copies());
@@ -161,24 +161,27 @@ nb::object plan_many(ArrayTransfers& transfers, nb::handle target, nb::handle so
 PythonFuture copy_pieces(ArrayTransfers& transfers, nb::handle targets, nb::handle sources,
                          nb::handle sizes, nb::handle stream) {
   ReadArrays arrays(transfers.reader, Hold::call);
-  const Array* const read[] = {&arrays.read(targets, Role::source),
-                               &arrays.read(sources, Role::source),
-                               &arrays.read(sizes, Role::source)};
+  const char* const names[] = {"target_pointers", "source_pointers", "sizes"};
+  const Array* const read[] = {&arrays.read_array(targets, Role::source, names[0]),
+                               &arrays.read_array(sources, Role::source, names[1]),
+                               &arrays.read_array(sizes, Role::source, names[2])};
   const std::uintptr_t chosen = arrays.order(stream);
-  const char* const names[] = {"the targets' pointers", "the sources' pointers", "the sizes"};
   for (std::size_t i = 0; i < 3; ++i) {
     require_numbers(*read[i], names[i], Numbers::addresses);
     if (read[i]->on_device())
-      throw UsageError(std::string(names[i]) + " are on a device: they are read on the host");
+      throw UsageError(std::string(names[i]) + " is on a GPU: the call reads it on the host");
     if (read[i]->shape[0] != read[0]->shape[0])
-      throw UsageError("there are " + std::to_string(read[0]->shape[0]) + " targets, and " +
-                       names[i] + " are " + std::to_string(read[i]->shape[0]));
+      throw UsageError(std::string(names[0]) + " has " + std::to_string(read[0]->shape[0]) +
+                       " items, and " + names[i] + " " + std::to_string(read[i]->shape[0]));
   }
   const auto numbers = [](const Array* array) {
     return static_cast<const std::uint64_t*>(array->data);
   };
   const isthmus::CopyPieces pieces{numbers(read[0]), numbers(read[1]), numbers(read[2]),
                                    static_cast<std::size_t>(read[0]->shape[0])};
+  std::uint64_t all = 0;
+  for (std::size_t i = 0; i < pieces.num_pieces; ++i) all |= pieces.sizes[i];
+  if (all >> 63U != 0) throw UsageError("sizes has a negative size, or one of 2^63 bytes and more");
   auto needs = std::make_unique<PythonNeeds>(std::vector<Export>{}, nb::none(), nb::none());
   return {std::move(needs), [&] { return transfers->copy_pieces(pieces, chosen); }};
 }
@@ -211,10 +214,10 @@ void bind_block_copies(nb::module_& m, nb::class_<ArrayTransfers>& transfers) {
   transfers
       .def("copy_blocks", &copy_blocks, "target"_a.none(), "source"_a.none(),
            "target_index"_a.none(), "source_index"_a.none(), "block_bytes"_a.none(),
-           "stream"_a.none(), "sms"_a, "priority"_a, "way"_a = "", "Begin to copy blocks.")
+           "stream"_a.none(), "sms"_a, "priority"_a.none(), "way"_a = "", "Begin to copy blocks.")
       .def("plan_blocks", &plan_blocks, "target"_a.none(), "source"_a.none(),
            "target_index"_a.none(), "source_index"_a.none(), "block_bytes"_a.none(),
-           "stream"_a.none(), "sms"_a, "priority"_a, "way"_a = "",
+           "stream"_a.none(), "sms"_a, "priority"_a.none(), "way"_a = "",
            nb::sig("def plan_blocks(self, target: object, source: object, target_index: object, "
                    "source_index: object, block_bytes: object | None, stream: object | None, sms: "
                    "int, priority: object, way: str = '') -> PreparedCopy"),

@@ -46,6 +46,13 @@ Array& ReadArrays::read(nb::handle object, Role role) {
   return array;
 }
 
+Array& ReadArrays::read_array(nb::handle object, Role role, const char* name) try {
+  return read(object, role);
+} catch (const HoldsArrays&) {
+  throw UsageError(std::string(name) + ": pass an array, not a " +
+                   nb::type_name(object.type()).c_str());
+}
+
 std::uintptr_t ReadArrays::order(nb::handle stream) {
   Ordering ordering(reader_, stream, pointers_);
   for (std::size_t i = 0; i < arrays_.size(); ++i) ordering.include(objects_[i], arrays_[i]);
@@ -90,7 +97,8 @@ void BlockLayers::find(bool as_bytes, std::size_t& block_bytes, Item& item) {
     if (block_bytes == 0) block_bytes = found;
     if (found != block_bytes)
       throw UsageError(layer.name + " has blocks of " + std::to_string(found) + " bytes, and " +
-                       std::to_string(block_bytes) + " were found before: they must be the same");
+                       (as_bytes ? "block_bytes is " : "those before it have ") +
+                       std::to_string(block_bytes) + ": all blocks of a call have the same size");
   }
 }
 
@@ -149,7 +157,8 @@ std::size_t BlockLayers::add_rows(const Layer& layer) {
     row_bytes *= array.shape[axis];
   }
   const std::int64_t stride = array.contiguous() ? row_bytes : array.strides[0];
-  if (stride < 0) throw UsageError(layer.name + " runs backwards along axis 0");
+  if (stride < 0)
+    throw UsageError(layer.name + " runs backwards along axis 0: pass a contiguous copy");
   pools_.push_back(
       {array.data, static_cast<std::size_t>(array.shape[0]), static_cast<std::size_t>(stride)});
   return static_cast<std::size_t>(row_bytes);
@@ -169,15 +178,16 @@ void require_items(const Array& array, const char* name, Numbers numbers) {
 void require_numbers(const Array& array, const char* name, Numbers numbers) {
   require_items(array, name, numbers);
   if (array.num_dimensions != 1 || !array.contiguous())
-    throw UsageError(std::string(name) + " must have one dimension, without gaps");
+    throw UsageError(std::string(name) +
+                     " must have one dimension, without gaps: pass numpy.ravel() of it, or a copy");
 }
 
 ReadBlocks::ReadBlocks(ArrayReader& reader, const BlockArguments& given, Hold hold)
     : arrays(reader, hold) {
   targets.add(arrays, given.target, Role::target);
   sources.add(arrays, given.source, Role::source);
-  Array& target_index = arrays.read(given.target_index, Role::source);
-  Array& source_index = arrays.read(given.source_index, Role::source);
+  Array& target_index = arrays.read_array(given.target_index, Role::source, "target_index");
+  Array& source_index = arrays.read_array(given.source_index, Role::source, "source_index");
   stream = arrays.order(given.stream);
   require_numbers(target_index, "target_index", Numbers::indices);
   require_numbers(source_index, "source_index", Numbers::indices);

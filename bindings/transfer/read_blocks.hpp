@@ -32,6 +32,10 @@ public:
 
   /// Throws      as ArrayReader::read()
   Array& read(nanobind::handle object, Role role);
+  /// Reads an array that has numbers, or rows, and refuses a list.
+  ///
+  /// Throws      as read()
+  Array& read_array(nanobind::handle object, Role role, const char* name);
   /// Orders the copy after the work of all of them. Their addresses are known then.
   ///
   /// Returns     the CUstream of the copy

@@ -46,13 +46,13 @@ std::shared_ptr<PendingCopy> PreparedWork::run_staged(CUstream stream) const {
 
 std::shared_ptr<PendingCopy> PreparedWork::run(CUstream stream) const {
   const Devices::AnyContext any = devices_.any_context(false);
+  require_same_memory();
   if (device == nullptr) return run_staged(stream);
   const ContextOfDevice context(device->context());
   throw_wrong_index(device->block_mover());
   if (device->context().is_foreign_current())
     throw Unavailable("a copy of blocks", "the current context isn't the device's primary one",
                       "the primary context, which frameworks use");
-  require_same_memory();
   const bool captured = is_captured(driver_, stream);
   if (captured && once != nullptr)
     throw UsageError(

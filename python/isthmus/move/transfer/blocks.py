@@ -1,5 +1,6 @@
 """Copies of blocks by index, of pieces by addresses, and copies that are prepared once."""
 
+import operator
 from typing import TYPE_CHECKING, Any, Literal
 
 from isthmus import _native
@@ -56,22 +57,34 @@ class PreparedCopy:
 _LISTS = (list, tuple, range)
 
 
-def _index(numbers: "Index") -> Any:  # noqa: ANN401 - any array
+def _index(name: str, numbers: "Index") -> Any:  # noqa: ANN401 - any array
     """Make an array of a list."""
+    if numbers is None or isinstance(numbers, int):
+        raise UsageError(f"{name} is {numbers}: pass an array or a list, such as [0, 7, 3]")
     if not isinstance(numbers, _LISTS):
         return numbers
     import numpy as np
 
     array = np.array(numbers)
     if array.size != 0 and array.dtype.kind != "i":
-        raise UsageError("an index must be an array of int32 or int64, or a list of ints")
+        raise UsageError(f"{name} must be an array of int32 or int64, or a list of ints below 2^63")
     return array.astype(np.int64)
 
 
-def _require_counts(sms: object, block_bytes: object) -> None:
-    for name, value in (("sms", sms), ("block_bytes", block_bytes)):
-        if value is not None and (not isinstance(value, int) or value < 1):
-            raise UsageError(f"{name} must be a number of 1 at least, or None, not {value!r}")
+def _count(name: str, value: Any, most: int) -> int | None:  # noqa: ANN401 - it is checked
+    """Check a number that may be NumPy's; None stays."""
+    if value is None:
+        return None
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = 0
+    if not 1 <= count <= most:
+        raise UsageError(f"{name} must be an int from 1 to {most}, or None, not {value!r}")
+    return count
+
+
+_MOST_SMS, _MOST_BYTES = (1 << 31) - 1, (1 << 63) - 1
 
 
 class BlockCalls:
@@ -96,8 +109,11 @@ class BlockCalls:
     ) -> CopyFuture:
         """Begin to copy blocks by index, as `isthmus.copy_blocks` does."""
         self._find_compiler()
-        _require_counts(sms, block_bytes)
-        to, of = _index(target_index), _index(source_index)
+        sms, block_bytes = (
+            _count("sms", sms, _MOST_SMS),
+            _count("block_bytes", block_bytes, _MOST_BYTES),
+        )
+        to, of = _index("target_index", target_index), _index("source_index", source_index)
         begun = self._native.copy_blocks(
             target, source, to, of, block_bytes, stream, sms or 0, priority
         )
@@ -117,8 +133,11 @@ class BlockCalls:
     ) -> PreparedCopy:
         """Prepare a copy of blocks, as `isthmus.plan_blocks` does."""
         self._find_compiler()
-        _require_counts(sms, block_bytes)
-        to, of = _index(target_index), _index(source_index)
+        sms, block_bytes = (
+            _count("sms", sms, _MOST_SMS),
+            _count("block_bytes", block_bytes, _MOST_BYTES),
+        )
+        to, of = _index("target_index", target_index), _index("source_index", source_index)
         return PreparedCopy(
             self._native.plan_blocks(
                 target, source, to, of, block_bytes, stream, sms or 0, priority

@@ -152,7 +152,9 @@ Case = tuple[str, str]
         ({"target_index": np.zeros(2, "u4")}, "must be int32 or int64, not uint32"),
         ({"target_index": np.zeros((2, 1), "i4")}, "one dimension"),
         ({"target_index": np.zeros(4, "i4")[::2]}, "without gaps"),
-        ({"target_index": None}, "NoneType"),
+        ({"target_index": None}, "target_index is None"),
+        ({"target_index": 3}, "target_index is 3"),
+        ({"target_index": {}}, "target_index: pass an array, not a dict"),
         ({"source": np.zeros((10, 8), "f4")}, "items of"),
         ({"source": np.zeros((10, 9), "i4")}, "blocks of 36 bytes"),
         ({"source": np.zeros((8, 10), "i4").T}, "rows with gaps"),
@@ -163,8 +165,11 @@ Case = tuple[str, str]
         ({"source": [np.zeros((10, 8), "i4")] * 2}, "same number"),
         ({"source": isthmus.Blocks(64, 10, 32, 16)}, "they overlap"),
         ({"block_bytes": 0}, "block_bytes must be"),
+        ({"block_bytes": 1 << 70}, "block_bytes must be"),
         ({"block_bytes": 33}, "no whole number of blocks"),
         ({"sms": 0}, "sms must be"),
+        ({"sms": 1 << 40}, "sms must be"),
+        ({"priority": None}, "priority must be a word"),
         ({"priority": "high"}, "unknown priority"),
     ],
 )
@@ -215,12 +220,16 @@ def test_pieces_by_addresses_arrive() -> None:
     for begin, size in zip(begins, sizes, strict=True):
         expected[begin : begin + size] = source[begin : begin + size]
     np.testing.assert_array_equal(from_device(target), expected)
-    with pytest.raises(isthmus.UsageError, match="3 targets"):
+    with pytest.raises(isthmus.UsageError, match="3 items, and sizes 2"):
         isthmus.copy_many(to, of, sizes[:2])
     with pytest.raises(isthmus.UsageError, match="uint64 or int64"):
         isthmus.copy_many(to, of, sizes.astype("f8"))
     with pytest.raises(isthmus.UsageError, match="asked for"):
         isthmus.copy_many(to, of, sizes + 10**9)
+    with pytest.raises(isthmus.UsageError, match="negative"):
+        isthmus.copy_many(to, of, -sizes)
+    with pytest.raises(isthmus.UsageError, match="target_pointers: pass an array, not a list"):
+        isthmus.copy_many([1], [1], [1])  # type: ignore[arg-type]
 
 
 def test_many_arrays_are_prepared_once() -> None:
@@ -232,7 +241,7 @@ def test_many_arrays_are_prepared_once() -> None:
     sources["w3"][:] = 77
     plan().result()
     assert (from_device(targets["w3"]) == 77).all()
-    with pytest.raises(isthmus.UsageError, match="lie differently"):
+    with pytest.raises(isthmus.UsageError, match="^0: plan_many takes"):
         isthmus.plan_many([on_device(np.zeros((2, 3)))], [np.zeros((3, 2)).T])
     with pytest.raises(isthmus.UsageError, match="lists, tuples or mappings"):
         isthmus.plan_many(np.zeros(3), np.zeros(3))
@@ -251,11 +260,15 @@ def test_tensors_that_blocks_were_written_to_are_known_to_autograd() -> None:
 
 def test_a_pool_by_its_address_that_was_freed_is_refused_by_its_plan() -> None:
     target, source = isthmus.device_empty(1 << 24, np.uint8), pinned(np.ones(4096, "u1"))
-    plan = isthmus.plan_blocks(
-        isthmus.Blocks(target.pointer, 4, 64), source, [1], [0], block_bytes=64
-    )
-    plan().result()
+    pool = isthmus.Blocks(target.pointer, 4, 64)
+    plans = [
+        isthmus.plan_blocks(pool, rows, [1], [0], block_bytes=64)
+        for rows in (source, np.ones(4096, "u1"))
+    ]
+    for plan in plans:
+        plan().result()
     del target
     gc.collect()
-    with pytest.raises(isthmus.UsageError, match="was freed since"):
-        plan()
+    for plan in plans:
+        with pytest.raises(isthmus.UsageError, match="was freed since"):
+            plan()
