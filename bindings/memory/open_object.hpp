@@ -42,8 +42,7 @@ public:
   void give_up() {
     end([](Object& object) { object.give_up(); });
   }
-
-private:
+  /// Ends the object after finish(object), unless that throws.
   template <typename Finish>
   void end(const Finish& finish) {
     if (process_ != isthmus::process_generation()) return;
@@ -53,6 +52,7 @@ private:
     object_.reset();
   }
 
+private:
   const char* what_;
   std::uint64_t process_ = isthmus::process_generation();
   std::unique_ptr<Object> object_;

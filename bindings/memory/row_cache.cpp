@@ -4,6 +4,7 @@
 #include <isthmus/errors.hpp>
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -36,6 +37,19 @@ public:
 
   const OpenObject<RowCache>& operator*() const noexcept { return open_; }
   OpenObject<RowCache>& object() noexcept { return open_; }
+  /// Writes back, ends the cache, and then throws what its check() does.
+  void close() {
+    std::exception_ptr wrong;
+    open_.end([&](RowCache& cache) {
+      cache.finish();
+      try {
+        cache.check();
+      } catch (const UsageError&) {
+        wrong = std::current_exception();
+      }
+    });
+    if (wrong) std::rethrow_exception(wrong);
+  }
 
   /// Throws      UsageError
   void require_here(const Array& array, const char* name) const {
@@ -89,7 +103,7 @@ CUstream stream_of(std::uintptr_t handle) { return reinterpret_cast<CUstream>(ha
 std::uintptr_t ensure(const SharedCache& self, ArrayTransfers& transfers, nb::handle keys,
                       nb::handle slots, nb::handle stream) {
   ReadArrays arrays(transfers.reader, Hold::call);
-  const Array& asked = arrays.read(keys, Role::source);
+  const Array& asked = arrays.read_array(keys, Role::source, "keys");
   const Array* const given = slots.is_none() ? nullptr : &arrays.read(slots, Role::target);
   const std::uintptr_t chosen = arrays.order(stream);
   RowCacheKeys call = (*self)->keys_of(asked, "keys");
@@ -107,8 +121,9 @@ std::uintptr_t ensure(const SharedCache& self, ArrayTransfers& transfers, nb::ha
 void update(const SharedCache& self, ArrayTransfers& transfers, nb::handle slots, nb::handle values,
             nb::handle stream) {
   ReadArrays arrays(transfers.reader, Hold::call);
-  const Array& changed = arrays.read(slots, Role::source);
-  const Array* const given = values.is_none() ? nullptr : &arrays.read(values, Role::source);
+  const Array& changed = arrays.read_array(slots, Role::source, "slots");
+  const Array* const given =
+      values.is_none() ? nullptr : &arrays.read_array(values, Role::source, "values");
   const std::uintptr_t chosen = arrays.order(stream);
   const RowCacheKeys call = (*self)->keys_of(changed, "slots");
   if (given != nullptr) (*self)->require_values(*given, call);
@@ -184,8 +199,9 @@ void bind_row_cache(nb::module_& m) {
           [](const SharedCache& self) { (***self).call([](RowCache& cache) { cache.check(); }); },
           Release(), "Raise UsageError for wrong keys of calls that have ended.")
       .def(
-          "close", [](const SharedCache& self) { (*self)->object().close(); }, Release(),
-          "Write back what was stored, and end the cache when no other thread uses it.")
+          "close", [](const SharedCache& self) { (*self)->close(); }, Release(),
+          "Write back what was stored, end the cache when no other thread uses it, and raise what "
+          "check does.")
       .def(
           "give_up", [](const SharedCache& self) { (*self)->object().give_up(); }, Release(),
           "End the cache, and lose what was stored and not written back.");

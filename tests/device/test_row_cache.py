@@ -254,7 +254,7 @@ def test_a_memory_mapped_table_is_read_and_cant_be_written_back(tmp_path: Path) 
     [
         ((100, 63), 10, "rows of 252 bytes: a cache has rows of 256 bytes to"),
         ((100, 66), 10, "rows of 264 bytes"),
-        ((100, 64), 101, "a cache of 101 rows: the table has 100"),
+        ((100, 64), 101, "a cache of 101 rows: it has 1 to 100"),
         ((100, 64), 0, "a cache of 0 rows"),
         ((100, 64), -1, "rows is a number of items"),
         ((6400,), 10, "one dimension"),
@@ -311,6 +311,19 @@ def test_arrays_that_dont_fit_a_call() -> None:
         pytest.raises(UsageError, match="write_back=True"),
     ):
         reading.mark_dirty(reading.ensure(on_device([1])))
+
+
+def test_closing_writes_back_and_then_tells_of_wrong_keys() -> None:
+    table = table_of(100)
+    cache = isthmus.RowCache(table, 10, write_back=True)
+    cache.update(cache.ensure(on_device([3])), on_device(np.full((1, 64), 7, np.float32)))
+    cache.ensure(on_device([500]))
+    with pytest.raises(UsageError, match="no rows of the table"):
+        cache.close()
+    assert (table[3] == 7).all()
+    with pytest.raises(UsageError, match="was closed"):
+        cache.stats()
+    cache.close()
 
 
 def test_the_text_of_a_cache_names_its_rows() -> None:

@@ -56,9 +56,9 @@ RowCacheSource checked(const RowCacheSource& source, const RowCacheOptions& opti
     throw UsageError("the table has " + std::to_string(source.num_rows) +
                      " rows: a cache takes less than 2^31");
   if (options.num_slots == 0 || options.num_slots > source.num_rows)
-    throw UsageError("a cache of " + std::to_string(options.num_slots) + " rows: the table has " +
+    throw UsageError("a cache of " + std::to_string(options.num_slots) + " rows: it has 1 to " +
                      std::to_string(source.num_rows) +
-                     "; if all of them fit, copy the table to the GPU instead");
+                     ", as many as the table; if all of them fit, copy the table to the GPU instead");
   if (options.write_back && source.read_only)
     throw UsageError("the table is read-only: nothing can be written back to it");
   return source;
@@ -141,9 +141,9 @@ RowCache::RowCache(const Context& context, const Kernels& kernels, const RowCach
 }
 
 RowCache::~RowCache() {
-  if (finished_ || !options_.write_back || !context_.in_own_process()) return;
+  if (!context_.in_own_process()) return;
   try {
-    flush();
+    finish();
   } catch (const std::exception& error) {
     report_cleanup(
         "a row cache ended without close(), and what was stored to its rows may be missing in the "
@@ -153,10 +153,14 @@ RowCache::~RowCache() {
 }
 
 void RowCache::finish() {
-  check();
-  if (options_.write_back && !finished_) flush();
+  if (options_.write_back && !finished_) {
+    await_device();
+    if (is_whole()) flush();
+  }
   finished_ = true;
 }
+
+bool RowCache::is_whole() const noexcept { return !broken_ && told(kUnordered) == 0; }
 
 unsigned RowCache::blocks_for(std::uint64_t num_lanes, unsigned lanes) const noexcept {
   const auto most = static_cast<std::uint64_t>(std::max(1, context_.device().num_multiprocessors));
@@ -169,14 +173,10 @@ unsigned RowCache::blocks_for(std::uint64_t num_lanes, unsigned lanes) const noe
 bool RowCache::begin(CUstream stream) {
   const Driver& driver = context_.driver();
   const bool captured = is_captured(driver, stream);
-  if (!captured && last_stream_ && *last_stream_ != stream)
-    driver.call(symbol::stream_wait_event)(stream, last_.handle(), 0U);
+  // The driver skips it in the same stream. A handle doesn't say which one that is: it may be a new
+  // stream's by now, and that of the threads' own streams is the same in each thread.
+  if (!captured) driver.call(symbol::stream_wait_event)(stream, last_.handle(), 0U);
   return captured;
-}
-
-void RowCache::end(CUstream stream) {
-  last_.record(stream);
-  last_stream_ = stream;
 }
 
 void RowCache::launch(const RowCacheKeys& keys, CUstream stream) {
@@ -192,7 +192,7 @@ void RowCache::launch(const RowCacheKeys& keys, CUstream stream) {
   settings.cooperative = num_blocks > 1;  // its blocks wait for each other
   ensure_.launch_as(settings, stream, num_blocks, kLanes, cache_, keys);
   if (cache_.jobs != 0) fetch_wide(stream);
-  if (!captured) end(stream);
+  if (!captured) last_.record(stream);
 }
 
 /// Without it, rows would have slots that they never came to.
@@ -217,7 +217,10 @@ void RowCache::update(const RowCacheKeys& slots, CUdeviceptr values, CUstream st
         "write_back=True");
   if (slots.count == 0) return;
   const CurrentContext current(context_);
+  const std::scoped_lock lock(mutex_);
+  const bool captured = begin(stream);
   update_.launch(stream, blocks_for(slots.count, kLanes), kLanes, cache_, slots, values);
+  if (!captured) last_.record(stream);
 }
 
 void RowCache::flush(CUstream stream) {
@@ -226,7 +229,7 @@ void RowCache::flush(CUstream stream) {
   const std::scoped_lock lock(mutex_);
   const bool captured = begin(stream);
   flush_.launch(stream, blocks_for(options_.num_slots, kLanes), kLanes, cache_);
-  if (!captured) end(stream);
+  if (!captured) last_.record(stream);
 }
 
 void RowCache::flush() {
@@ -265,11 +268,12 @@ void RowCache::check() {
   if (broken_)
     throw UsageError(
         "an earlier call of this cache failed halfway, and its rows can't be trusted any more: "
-        "make a new cache");
+        "make a new cache. close() writes nothing back from this one");
   if (told(kUnordered) != 0)
     throw UsageError(
         "calls of this cache ran beside each other, and its rows can't be trusted any more: order "
-        "graphs and streams that use one cache by events, and make a new cache");
+        "graphs and streams that use one cache by events, and make a new cache. close() writes "
+        "nothing back from this one");
   if (const std::uint64_t beyond = told(kBeyond); beyond != told_beyond_) {
     const std::uint64_t count = beyond - std::exchange(told_beyond_, beyond);
     throw UsageError(std::to_string(count) + " keys" + last + ", the first at position " +

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
-#include <optional>
 
 #include "device/buffers.hpp"
 #include "device/kernels.hpp"
@@ -106,13 +105,13 @@ public:
   void check();
 
   std::size_t device_bytes() const noexcept { return maps_.size_bytes(); }
-  /// Writes back for the last time.
+  /// Writes back for the last time, but nothing from a cache whose rows can't be trusted.
   void finish();
   void give_up() noexcept { finished_ = true; }
 
 private:
   bool begin(CUstream stream);
-  void end(CUstream stream);
+  bool is_whole() const noexcept;
   void launch(const RowCacheKeys& keys, CUstream stream);
   void fetch_wide(CUstream stream);
   std::uint64_t told(std::size_t counter) const noexcept;
@@ -129,7 +128,6 @@ private:
   Event last_;  ///< the last call that wasn't captured
   Kernel ensure_, fetch_, update_, flush_;
   std::mutex mutex_;
-  std::optional<CUstream> last_stream_;
   std::uint64_t told_full_ = 0, told_beyond_ = 0;
   bool broken_ = false;  ///< a call failed halfway
   bool finished_ = false;

@@ -251,6 +251,8 @@ class RowCache:
         that has captured its calls may be launched any more.
 
         Raises:
+            UsageError: As `check()`: of a call before. The cache is closed, and what was stored is
+                in the table, unless calls ran beside each other: then nothing was written back.
             DriverError: The driver refused, such as while a stream is captured. The cache stays
                 open, unless the device is lost.
         """
@@ -259,6 +261,9 @@ class RowCache:
             return
         try:
             native.close()
+        except UsageError:
+            self._let_go()
+            raise
         except DriverError as error:
             if error.code in CODES_THAT_END_A_CONTEXT:
                 native.give_up()
