@@ -12,7 +12,7 @@ SuitesArgument = Annotated[
     typer.Argument(
         metavar="SUITE...",
         help="bandwidth, latency, alloc, pinned_vs_pageable, overlap, numa, multi, windows, host, "
-        "or paging.  [default: all but paging]",
+        "paging, or blocks.  [default: all but paging and blocks]",
         show_default=False,
         autocompletion=complete_suites,
     ),
