@@ -9,7 +9,8 @@ import isthmus
 
 def replace(functions: Mapping[tuple[str, str], Any], *, tried: str) -> Callable[[], None]:
     """
-    Replace functions or classes, by module and name, all or none; gives what puts them back.
+    Replace functions or classes, by module and name, all or none; gives what puts them back, except
+    where something else has been put in their place since.
 
     `tried` is the version that they are known to fit, for the error `Unavailable`.
     """
@@ -26,8 +27,9 @@ def replace(functions: Mapping[tuple[str, str], Any], *, tried: str) -> Callable
         setattr(owner, name, function)
 
     def undo() -> None:
-        for owner, name, function in before:
-            setattr(owner, name, function)
+        for (owner, name, original), function in zip(before, functions.values(), strict=True):
+            if getattr(owner, name, None) is function:
+                setattr(owner, name, original)
 
     return undo
 

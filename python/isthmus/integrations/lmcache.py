@@ -7,6 +7,8 @@ copies. Tried with LMCache 0.5.6.
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import cache
 from typing import Any
 
 import isthmus
@@ -19,7 +21,7 @@ class BlockCopies:
     """
     The methods of LMCache's `GPUConnectorInterface`; `connector()` joins the two.
 
-    Each method is complete on return. The keyword arguments are LMCache's own:
+    When a method returns or raises, its copies are complete. Keyword arguments are LMCache's own:
         kvcaches: vLLM's tensors, one a layer, in memory (blocks, tokens, heads, K and V), (blocks,
             tokens, items) for MLA, or (2, blocks, tokens, heads, items).
         slot_mapping: int64 on their GPU, one dimension: where each token of the sequence is.
@@ -72,23 +74,21 @@ class BlockCopies:
     ) -> None:
         """Do what `to_gpu` does for many memory objects: start all copies, then wait."""
         cached = kwargs.get("vllm_cached_tokens", 0)
-        copies = [
-            isthmus.copy_blocks(caches, rows, slots, tokens)
-            for caches, rows, slots, tokens in self._ends(memory_objs, starts, ends, cached, kwargs)
-        ]
-        for copy in copies:
-            copy.result()
+        with ExitStack() as waits:
+            for caches, rows, slots, tokens in self._ends(
+                memory_objs, starts, ends, cached, kwargs
+            ):
+                waits.callback(isthmus.copy_blocks(caches, rows, slots, tokens).result)
+        isthmus.check_blocks()
 
     def batched_from_gpu(
         self, memory_objs: Sequence[Any], starts: Sequence[int], ends: Sequence[int], **kwargs: Any
     ) -> None:
         """Do what `from_gpu` does for many memory objects: start all copies, then wait."""
-        copies = [
-            isthmus.copy_blocks(rows, caches, tokens, slots)
-            for caches, rows, slots, tokens in self._ends(memory_objs, starts, ends, 0, kwargs)
-        ]
-        for copy in copies:
-            copy.result()
+        with ExitStack() as waits:
+            for caches, rows, slots, tokens in self._ends(memory_objs, starts, ends, 0, kwargs):
+                waits.callback(isthmus.copy_blocks(rows, caches, tokens, slots).result)
+        isthmus.check_blocks()
         if self.use_mla:
             formats = importlib.import_module("lmcache.v1.memory_management").MemoryFormat
             for memory in memory_objs:
@@ -139,11 +139,16 @@ def connector() -> type:
         Unavailable: LMCache isn't installed.
     """
     try:
-        base = importlib.import_module(_CONNECTORS).GPUConnectorInterface
+        return _connector_on(importlib.import_module(_CONNECTORS).GPUConnectorInterface)
     except ImportError as error:
         raise isthmus.Unavailable(
             capability="LMCache's connectors", reason=str(error), needs="LMCache 0.5.6"
         ) from error
+
+
+@cache
+def _connector_on(base: type) -> type:
+    """Make one class, so that `install()` finds its own."""
     return type("IsthmusGPUConnector", (BlockCopies, base), {"__doc__": __doc__})
 
 

@@ -62,7 +62,7 @@ def transfer_kv_per_layer_direct_pf_lf(
         page_size: Tokens of a page.
 
     Raises:
-        UsageError: A page begins within another, or as for `isthmus.copy_blocks`.
+        UsageError: Pages aren't whole, or as for `isthmus.copy_blocks`.
     """
     sources = _layers_of_pages(src_ptrs, layer_id, len(dst_ptrs))
     pools = _layers_of(dst_ptrs, page_size), sources
@@ -133,9 +133,11 @@ def _copy_pages(
 ) -> None:
     """Copy pages from the second pools to the first, which begin at these tokens."""
     firsts = [each.cpu()[::page_size] for each in tokens]
-    if any((each % page_size).any() for each in firsts):
+    if any(each.shape[0] % page_size for each in tokens) or any(
+        (each % page_size).any() for each in firsts
+    ):
         raise isthmus.UsageError(
-            f"a page of {page_size} tokens begins within another",
+            f"the tokens aren't whole pages of {page_size} tokens",
             hint="use --hicache-mem-layout layer_first, or SGLang's own function",
         )
     settle(isthmus.copy_blocks(*pools, *(each // page_size for each in firsts)))

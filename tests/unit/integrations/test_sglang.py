@@ -88,12 +88,14 @@ def test_pages_of_one_layer_are_loaded(planes: int) -> None:
         assert np.count_nonzero(found) == np.count_nonzero(given[HOST_PAGES, 2])
 
 
-def test_a_page_that_begins_within_another_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("begin", "number"), [(1, PAGE), (0, PAGE + 1)], ids=["within another", "a part"]
+)
+def test_pages_that_arent_whole_are_refused(begin: int, number: int) -> None:
     source, target = [on_device(each) for each in layers(LAYERS)], [on_host(page_first())]
-    with pytest.raises(isthmus.UsageError, match="begins within another"):
-        sglang.transfer_kv_all_layer_direct_lf_pf(
-            source, target, Tensor(np.arange(1, 1 + PAGE)), Tensor(np.arange(PAGE)), PAGE
-        )
+    tokens = Tensor(np.arange(begin, begin + number)), Tensor(np.arange(number))
+    with pytest.raises(isthmus.UsageError, match="whole pages"):
+        sglang.transfer_kv_all_layer_direct_lf_pf(source, target, *tokens, PAGE)
 
 
 def test_pageable_caches_are_complete_on_return() -> None:
