@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import isthmus
 from copies import on_host
+from fakes.blocked_stream import BlockStream
 from fakes.cuda_calls import Cuda
 from isthmus import _native
 from isthmus.errors import UsageError
@@ -324,6 +325,21 @@ def test_closing_writes_back_and_then_tells_of_wrong_keys() -> None:
     with pytest.raises(UsageError, match="was closed"):
         cache.stats()
     cache.close()
+
+
+def test_a_flush_waits_for_rows_that_are_stored_in_another_stream(
+    context: _native.Context, block_stream: BlockStream
+) -> None:
+    table = table_of(100)
+    with isthmus.RowCache(table, 10, write_back=True) as cache:
+        values, slots = on_device(np.full((1, 64), 7, np.float32)), cache.ensure(on_device([3]))
+        _native.synchronize_stream(context, _GLOBAL)
+        flushing, storing = _native.Stream(context), block_stream()
+        cache.update(slots, values, storing.handle)
+        cache.flush(flushing.handle)
+        storing.go_on()
+        _native.synchronize_stream(context, flushing.handle)
+        assert (table[3] == 7).all()
 
 
 def test_the_text_of_a_cache_names_its_rows() -> None:
