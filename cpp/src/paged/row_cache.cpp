@@ -56,9 +56,10 @@ RowCacheSource checked(const RowCacheSource& source, const RowCacheOptions& opti
     throw UsageError("the table has " + std::to_string(source.num_rows) +
                      " rows: a cache takes less than 2^31");
   if (options.num_slots == 0 || options.num_slots > source.num_rows)
-    throw UsageError("a cache of " + std::to_string(options.num_slots) + " rows: it has 1 to " +
-                     std::to_string(source.num_rows) +
-                     ", as many as the table; if all of them fit, copy the table to the GPU instead");
+    throw UsageError(
+        "a cache of " + std::to_string(options.num_slots) + " rows: it has 1 to " +
+        std::to_string(source.num_rows) +
+        ", as many as the table; if all of them fit, copy the table to the GPU instead");
   if (options.write_back && source.read_only)
     throw UsageError("the table is read-only: nothing can be written back to it");
   return source;

@@ -135,6 +135,13 @@ def test_all_that_vllm_has_already_is_left_alone() -> None:
     assert not any(each.content().any() for each in caches)
 
 
+def test_a_slot_outside_the_cache_is_told_by_the_call_that_has_it() -> None:
+    connector, caches = made(MLA), [on_device(each * 0) for each in contents(MLA)]
+    memory, slots = memory_of((1, LAYERS, 3, HIDDEN)), np.array([1, -1, 2])
+    with pytest.raises(isthmus.UsageError, match=r"target_index\[1\]"):
+        connector.to_gpu(memory, 0, 3, kvcaches=caches, slot_mapping=on_device(slots))
+
+
 def test_layouts_without_a_row_for_each_token_are_refused() -> None:
     with pytest.raises(isthmus.Unavailable, match="layout HND") as refusal:
         made(FUSED, kv_layout="HND")
@@ -151,5 +158,7 @@ def test_installing_makes_lmcache_take_this_connector(connectors: ModuleType) ->
     undo = lmcache.install()
     assert issubclass(connectors.VLLMPagedMemGPUConnectorV2, GPUConnectorInterface)
     assert issubclass(connectors.VLLMPagedMemGPUConnectorV2, lmcache.BlockCopies)
+    again = lmcache.install()
     undo()
+    again()
     assert connectors.VLLMPagedMemGPUConnectorV2 is None

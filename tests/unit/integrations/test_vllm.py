@@ -111,6 +111,23 @@ def test_installing_replaces_all_that_vllm_calls_and_can_be_undone(
     assert worker.swap_blocks_batch is of_triton
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_installing_twice_can_be_undone_in_any_order(
+    engine: Callable[..., ModuleType], order: tuple[int, int]
+) -> None:
+    ops = engine(OPS, swap_blocks=swap_blocks, swap_blocks_batch=swap_blocks_batch)
+    engine(WORKER, swap_blocks_batch=of_triton)
+    undo = vllm.install(), vllm.install()
+    for each in order:
+        undo[each]()
+    assert ops.swap_blocks is swap_blocks
+    undo = vllm.install(), vllm.install()
+    ops.swap_blocks = print  # another plugin's
+    for each in order:
+        undo[each]()
+    assert ops.swap_blocks is print
+
+
 def test_another_version_or_none_is_refused_and_nothing_is_replaced(
     engine: Callable[..., ModuleType], monkeypatch: pytest.MonkeyPatch
 ) -> None:

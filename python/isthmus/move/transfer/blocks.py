@@ -57,7 +57,7 @@ class PreparedCopy:
 _LISTS = (list, tuple, range)
 
 
-def _index(name: str, numbers: "Index") -> Any:  # noqa: ANN401 - any array
+def _index(name: str, numbers: Any) -> Any:  # noqa: ANN401 - an array, or it is checked
     """Make an array of a list."""
     if numbers is None or isinstance(numbers, int):
         raise UsageError(f"{name} is {numbers}: pass an array or a list, such as [0, 7, 3]")

@@ -241,7 +241,7 @@ def test_many_arrays_are_prepared_once() -> None:
     sources["w3"][:] = 77
     plan().result()
     assert (from_device(targets["w3"]) == 77).all()
-    with pytest.raises(isthmus.UsageError, match="^0: plan_many takes"):
+    with pytest.raises(isthmus.UsageError, match=r"^0: plan_many takes"):
         isthmus.plan_many([on_device(np.zeros((2, 3)))], [np.zeros((3, 2)).T])
     with pytest.raises(isthmus.UsageError, match="lists, tuples or mappings"):
         isthmus.plan_many(np.zeros(3), np.zeros(3))
