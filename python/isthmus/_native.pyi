@@ -1047,7 +1047,7 @@ class Transfers:
     def explain(self, target: int, source: int, size_bytes: int, *, stream: int = 0, target_kind: str = 'unknown', source_kind: str = 'unknown', path: str = '') -> CopyPlan:
         """Say how such a copy would be made."""
 
-    def copy_blocks(self, target: object | None, source: object | None, target_index: object | None, source_index: object | None, block_bytes: object | None, stream: object | None, sms: int, priority: object, way: str = '') -> CopyFuture:
+    def copy_blocks(self, target: object | None, source: object | None, target_index: object | None, source_index: object | None, block_bytes: object | None, stream: object | None, sms: int, priority: object | None, way: str = '') -> CopyFuture:
         """Begin to copy blocks."""
 
     def plan_blocks(self, target: object, source: object, target_index: object, source_index: object, block_bytes: object | None, stream: object | None, sms: int, priority: object, way: str = '') -> PreparedCopy:
@@ -1353,7 +1353,7 @@ class RowCache:
 
     def close(self) -> None:
         """
-        Write back what was stored, and end the cache when no other thread uses it.
+        Write back what was stored, end the cache when no other thread uses it, and raise what check does.
         """
 
     def give_up(self) -> None:

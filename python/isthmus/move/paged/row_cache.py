@@ -143,7 +143,7 @@ class RowCache:
         Args:
             keys: Numbers of rows, int32 or int64, of any shape, on the GPU: an array of PyTorch,
                 CuPy or JAX, or a DeviceArray. Keys may repeat; a row is fetched once. They are read
-                in the stream.
+                in the stream: keep them until it has come so far, if it isn't their library's.
             stream: As for `isthmus.copy`: None is the current stream of the keys' library.
 
         Returns:
@@ -174,7 +174,7 @@ class RowCache:
         row that finds none isn't fetched, which is no error.
 
         Args:
-            keys: As for `ensure`. Keep them until the stream has come so far.
+            keys: As for `ensure`.
             stream: The same. A stream that is named isn't ordered after the work on the keys.
 
         Raises:
@@ -189,8 +189,8 @@ class RowCache:
         Store rows: `rows[slots[i]] = values[i]`, and mark them as `mark_dirty` does.
 
         Args:
-            slots: int32 or int64 on the GPU, of the last `ensure`. -1 is left out. Of several rows
-                for one slot any part may be stored.
+            slots: int32 or int64 on the GPU, of the last `ensure`. Numbers that are no slots,
+                such as -1, are left out. Of several rows for one slot any part may be stored.
             values: A row for each, on the GPU, in C order.
             stream: As for `ensure`.
 
