@@ -262,6 +262,11 @@ def test_no_copy_is_larger_than_what_max_bytes_allows(invoke: Invoke) -> None:
     refused(outcome, "size 1 MiB is larger than", "64KiB")
 
 
+def test_sizes_of_blocks_are_those_of_a_thousand(invoke: Invoke) -> None:
+    outcome = invoke("bench", "blocks", *EMULATED[1:], "--sizes", "4KiB")
+    refused(outcome, "no size is that of 1000 blocks", "--sizes 4000KiB")
+
+
 def test_repeat_measures_in_fresh_processes_and_keeps_what_each_has_found(invoke: Invoke) -> None:
     outcome = invoke(*ONE, "--repeat", "2", "-j")
     assert outcome.code == 0, outcome.err

@@ -74,6 +74,11 @@ def plan_points(tests: Sequence[BenchTest], demand: Demand) -> Plan:
             f"size {format_size(demand.sizes[0])} is larger than the largest size of window tests",
             hint=f"the largest is {format_size(LARGEST_BYTES).replace(' ', '')}",
         )
+    if not wanted and all(test.suite == Suite.BLOCKS for test in tests):
+        raise UsageError(
+            "no size is that of 1000 blocks of whole 16 bytes",
+            hint="a size is that of all blocks of a copy: --sizes 4000KiB has blocks of 4 KiB",
+        )
     names = ", ".join(test.name for test in tests)
     if not wanted and any(test.points(replace(demand, managed=True)) for test in tests):
         raise UsageError(

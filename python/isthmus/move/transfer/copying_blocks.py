@@ -151,7 +151,8 @@ def copy_many(
 
     Raises:
         UsageError: The arrays have other types or unequal lengths; memory was freed, or is shorter
-            than its piece. Nothing was copied.
+            than its piece; or an earlier copy of blocks had a wrong index on the GPU, as for
+            `isthmus.copy_blocks`. Nothing was copied.
         DriverError: As for `isthmus.copy_async`.
         Unavailable: As for `isthmus.copy`.
     """
