@@ -89,7 +89,7 @@ __device__ inline void isthmus_admit_all(const IsthmusRowCache& cache, const Ist
   }
 }
 
-/// True after the deadline. The clock takes long to read: only who waits does.
+/// True after the deadline. Only who waits reads the clock.
 ///
 /// start_ns    0 at first
 __device__ inline bool isthmus_is_late(uint64_t& start_ns) {

@@ -122,7 +122,7 @@ __device__ inline uint32_t isthmus_seen(const uint32_t* at) {
 __device__ inline void isthmus_tell(uint32_t* at, uint32_t value) {
   *reinterpret_cast<volatile uint32_t*>(at) = value;
 }
-/// __threadfence() orders all such fences, too, which takes longer.
+/// Weaker than __threadfence(), which also orders all such fences: nothing here needs that.
 __device__ inline void isthmus_fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 __device__ inline bool isthmus_any_of_block(bool said) { return __syncthreads_or(said) != 0; }
 __device__ inline uint32_t isthmus_sum_of_warp(uint32_t number) {

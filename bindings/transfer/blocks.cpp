@@ -193,8 +193,7 @@ void bind_block_copies(nb::module_& m, nb::class_<ArrayTransfers>& transfers) {
       .def_prop_ro(
           "way", [](const BlockWay& told) { return std::string(told.way); },
           "\"kernel\"; \"batch\": the driver's copies in one call; \"staged\": as isthmus.copy "
-          "copies "
-          "many arrays.")
+          "copies many arrays.")
       .def_ro("reason", &BlockWay::reason, "Why it is taken.")
       .def_ro("num_copies", &BlockWay::num_copies, "Blocks of all layers, or pieces.")
       .def_ro("size_bytes", &BlockWay::size_bytes, "All of their bytes.")

@@ -20,8 +20,8 @@ constexpr char kCountersMagic[] = "ISTHWTCH";
 /// an H200 with driver 580.159.04: while its stream is held, one of 2 MiB returns, one of a byte more
 /// waits, and so do blocking ones of any size.
 constexpr u64 kMostStaged = u64{2} << 20U;
-/// Pageable downloads and blocking uploads wait at every size. Up to here they do so in the driver's own call: one more
-/// for the wait would take a good part of their time.
+/// Pageable downloads and blocking uploads wait at every size. Up to here they do so in the driver's
+/// own call: one more for the wait would take a good part of their time.
 constexpr u64 kMostSmall = u64{64} << 10U;
 /// Uploads from here on are compared with those before them.
 constexpr u64 kMinRepeated = u64{256} << 10U;

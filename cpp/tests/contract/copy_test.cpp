@@ -226,7 +226,8 @@ TEST_F(CopyOfPageableMemory, ToTheDeviceDoesNotWaitForAHeldStreamUpTo2MiB) {
 
 TEST_F(CopyOfPageableMemory, ToTheDeviceWaitsForAHeldStreamWhenItIsLarge) {
   constexpr int most_meanwhile = 300;
-  EXPECT_FALSE(returns_while_held(Way::up, 16 * kMiB, most_meanwhile));
+  for (const std::size_t size_bytes : {2 * kMiB + 1, 16 * kMiB})
+    EXPECT_FALSE(returns_while_held(Way::up, size_bytes, most_meanwhile)) << size_bytes << " bytes";
 }
 
 TEST_F(CopyOfPageableMemory, ToTheHostWaitsForAHeldStreamAtEverySize) {
