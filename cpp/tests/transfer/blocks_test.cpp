@@ -2,6 +2,7 @@
 #include <isthmus/errors.hpp>
 
 #include "transfer/blocks_under_test.hpp"
+#include "transfer/pinned/pinned_region.hpp"
 
 namespace isthmus::transfer {
 namespace {
@@ -60,6 +61,21 @@ TEST_F(Blocks, WithPageablePoolsArriveWhereverTheIndicesAre) {
   BlockCopy copy = up();
   copy.sources = pageable;
   EXPECT_EQ(transfers().prepare_blocks(copy).explain().way, "staged");
+}
+
+TEST_F(Blocks, OfAPoolThatWasPinnedInPiecesAreAKernelsWork) {
+  PinOptions pieces;
+  pieces.max_piece_bytes = std::size_t{2} << 20U;
+  const PinnedRegion region(Context::retain(driver(), 0), 3 * pieces.max_piece_bytes, pieces);
+  make({4096, 120000});
+  ASSERT_GT(shape_.bytes(), 2 * pieces.max_piece_bytes);
+  const std::vector<BlockPool> pinned = pools(region.data());
+  BlockCopy copy = up();
+  copy.sources = pinned;
+  EXPECT_EQ(transfers().prepare_blocks(copy).explain().way, "kernel");
+  const ManyCopy over_a_border{to_pointer(device_), region.data() + pieces.max_piece_bytes - 100,
+                               200};
+  EXPECT_EQ(transfers().prepare_many({&over_a_border, 1}).explain().way, "kernel");
 }
 
 TEST_F(Blocks, MoveWithinAPoolIfNoneIsBothReadAndWritten) {

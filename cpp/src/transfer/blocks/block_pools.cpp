@@ -122,7 +122,7 @@ private:
     require_inside(driver_, range, address, size_bytes, role);
     if (is_on_device(range.kind) || range.kind == MemoryKind::pinned) note(range, address, pools);
     if (is_on_device(range.kind)) return range;
-    if (range.kind == MemoryKind::pinned && !reaches_past(range, address, size_bytes)) return range;
+    if (is_pinned_whole(driver_, range, address, size_bytes)) return range;
     const auto access = written ? host::Access::write : host::Access::read;
     const HostTouch touch = host_memory_.touch_pageable(pool.address, size_bytes, access);
     if (touch == HostTouch::forbidden) refuse_untouchable(role, access);

@@ -54,9 +54,10 @@ private:
     if (!has_context_) return false;
     const MemoryRange range = known_.at(end, address, size_bytes, true);
     require_inside(driver_, range, address, size_bytes, role);
-    if (range.kind == MemoryKind::pageable || range.kind == MemoryKind::managed ||
-        reaches_past(range, address, size_bytes))
-      return false;
+    const bool is_whole = range.kind == MemoryKind::device
+                              ? !reaches_past(range, address, size_bytes)
+                              : is_pinned_whole(driver_, range, address, size_bytes);
+    if (!is_whole) return false;
     if (range.kind == MemoryKind::device && device_ < 0) device_ = range.device;
     if (range.kind == MemoryKind::device && range.device != device_) return false;
     kinds_.at(static_cast<std::size_t>(end)).insert(range.kind);

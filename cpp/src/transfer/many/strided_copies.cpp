@@ -44,8 +44,8 @@ StridedEnd examine_end(const Driver& driver, const HostMemory& host_memory, cons
   end.range = range_at(driver, address);
   require_inside(driver, end.range, address, end.size_bytes, role);
   if (end.on_device()) return end;
-  // The size of a registration is known only for its beginning.
-  if (reaches_past(end.range, address, end.size_bytes)) end.range.kind = MemoryKind::pageable;
+  if (!is_pinned_whole(driver, end.range, address, end.size_bytes))
+    end.range.kind = MemoryKind::pageable;
   // The driver may have made pinned memory of a file of its own; the CPU doesn't touch it here.
   if (end.range.kind == MemoryKind::pinned) return end;
   if (host_memory.touch(end.begin, end.size_bytes, access) != HostTouch::direct)

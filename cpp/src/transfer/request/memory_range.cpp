@@ -29,6 +29,12 @@ bool reaches_past(const MemoryRange& range, std::uintptr_t address, std::size_t 
   return size_bytes > range.base + range.size_bytes - address;
 }
 
+bool is_pinned_whole(const Driver& driver, const MemoryRange& range, std::uintptr_t address,
+                     std::size_t size_bytes) {
+  return range.kind == MemoryKind::pinned &&
+         (!reaches_past(range, address, size_bytes) || is_pinned(driver, address, size_bytes));
+}
+
 void require_inside(const Driver& driver, const MemoryRange& range, std::uintptr_t address,
                     std::size_t size_bytes, const char* role) {
   // The memory after a registration is the host's, too.

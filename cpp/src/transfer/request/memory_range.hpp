@@ -34,6 +34,11 @@ inline bool is_said_to_be_host(MemoryKind hint) noexcept {
 /// True if [address, address + size_bytes) extends past the memory around its beginning.
 bool reaches_past(const MemoryRange& range, std::uintptr_t address, std::size_t size_bytes);
 
+/// True if all of [address, address + size_bytes) is pinned: by the registration around its beginning,
+/// or by several without a gap, as long arrays of isthmus.pinned are.
+bool is_pinned_whole(const Driver& driver, const MemoryRange& range, std::uintptr_t address,
+                     std::size_t size_bytes);
+
 /// Checks that [address, address + size_bytes) stays inside the memory around it.
 ///
 /// role        "source" or "target", for the message
