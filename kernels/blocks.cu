@@ -10,6 +10,7 @@ __device__ inline void isthmus_move_blocks(const IsthmusBlocks& blocks) {
 #else
   const uint64_t step = isthmus_num_lanes() / kIsthmusWarpLanes * blocks.group;
   uint64_t first = isthmus_lane() / kIsthmusWarpLanes * blocks.group;
+  IsthmusPace pace = {blocks.is_paced != 0};
   for (; first < blocks.num_pieces; first += step) {
     IsthmusPart own = {0, 0, 0};
     const uint32_t lane = isthmus_lane_of_warp();
@@ -19,7 +20,7 @@ __device__ inline void isthmus_move_blocks(const IsthmusBlocks& blocks) {
 #pragma unroll
       for (uint32_t row = 0; row < kIsthmusRows; ++row)
         rows[row] = isthmus_part_of_lane(own, k + row);
-      isthmus_move_rows<Word>(rows);
+      isthmus_move_rows<Word>(rows, pace);
     }
   }
 #endif
@@ -35,14 +36,56 @@ extern "C" __global__ void __launch_bounds__(1024)
   isthmus_move_blocks<uint8_t>(blocks);
 }
 
+/// The indices of one block.
+struct IsthmusPair {
+  uint64_t target, source;
+};
+
+/// Sorts pairs of indices in [first, first + count) by where their blocks lie at one end. Launch: one
+/// block. Wrong ones are reported, and stay.
+///
+/// targets, sources    where the pairs come, as numbers of the same bytes
+/// by_target           else by the source
+extern "C" __global__ void __launch_bounds__(1024)
+    isthmus_blocks_sort(const __grid_constant__ IsthmusBlocks blocks, uint64_t first,
+                        uint64_t count, uint64_t targets, uint64_t sources, uint32_t by_target) {
+  isthmus_note_read(reinterpret_cast<const void*>(blocks.target_index),
+                    count * (blocks.target_index_bytes + blocks.source_index_bytes));
+  isthmus_await_traffic();
+  const uint64_t pool = by_target != 0 ? blocks.target_count : blocks.source_count;
+  const uint64_t bin_blocks = (pool + kIsthmusBins - 1) / kIsthmusBins;
+  const auto put = [](uint64_t to, uint32_t bytes, uint64_t i, uint64_t index) {
+    if (bytes == 8) reinterpret_cast<uint64_t*>(to)[i] = index;
+    if (bytes == 4) reinterpret_cast<uint32_t*>(to)[i] = static_cast<uint32_t>(index);
+  };
+  isthmus_sort_by_bins<IsthmusPair>(
+      count,
+      [&](uint64_t i) {
+        const IsthmusPair pair = {
+            isthmus_index_at(blocks.target_index, blocks.target_index_bytes, first + i),
+            isthmus_index_at(blocks.source_index, blocks.source_index_bytes, first + i)};
+        isthmus_is_wrong(blocks, pair.target, pair.source, first + i);
+        return pair;
+      },
+      [&](const IsthmusPair& pair) {
+        const uint64_t bin = (by_target != 0 ? pair.target : pair.source) / bin_blocks;
+        return bin < kIsthmusBins ? static_cast<uint32_t>(bin) : kIsthmusBins - 1;
+      },
+      [&](const IsthmusPair& pair, uint32_t place) {
+        put(targets, blocks.target_index_bytes, place, pair.target);
+        put(sources, blocks.source_index_bytes, place, pair.source);
+      });
+}
+
 /// A piece between two addresses.
 struct IsthmusDescriptor {
   uint64_t target, source, size_bytes;
 };
 
 template <typename Word>
-__device__ inline void isthmus_move_words_of_warp(const IsthmusPart& part) {
+__device__ inline void isthmus_move_words_of_warp(const IsthmusPart& part, IsthmusPace& pace) {
 #ifdef ISTHMUS_HOST_KERNELS
+  (void)pace;
   isthmus_move_part<Word>(part);
 #else
   constexpr uint32_t row_bytes = kIsthmusRowWords * sizeof(Word);
@@ -54,39 +97,43 @@ __device__ inline void isthmus_move_words_of_warp(const IsthmusPart& part) {
       const uint32_t left = at < part.size_bytes ? part.size_bytes - at : 0;
       rows[k] = {part.target + at, part.source + at, left < row_bytes ? left : row_bytes};
     }
-    isthmus_move_rows<Word>(rows);
+    isthmus_move_rows<Word>(rows, pace);
   }
 #endif
 }
 
 /// By whole words as far as both ends allow, and by bytes behind them.
-__device__ inline void isthmus_move_anywhere(const IsthmusPart& part) {
+__device__ inline void isthmus_move_anywhere(const IsthmusPart& part, IsthmusPace& pace) {
   const uint64_t ends = part.target | part.source;
   const uint32_t word = ends % 16 == 0 ? 16 : ends % 8 == 0 ? 8 : ends % 4 == 0 ? 4 : 1;
   const uint32_t in_words = part.size_bytes / word * word;
   const IsthmusPart words = {part.target, part.source, in_words};
   const IsthmusPart rest = {part.target + in_words, part.source + in_words,
                             part.size_bytes - in_words};
-  if (word == 16) isthmus_move_words_of_warp<uint4>(words);
-  if (word == 8) isthmus_move_words_of_warp<uint64_t>(words);
-  if (word == 4) isthmus_move_words_of_warp<uint32_t>(words);
-  isthmus_move_words_of_warp<uint8_t>(word == 1 ? words : rest);
+  if (word == 16) isthmus_move_words_of_warp<uint4>(words, pace);
+  if (word == 8) isthmus_move_words_of_warp<uint64_t>(words, pace);
+  if (word == 4) isthmus_move_words_of_warp<uint32_t>(words, pace);
+  isthmus_move_words_of_warp<uint8_t>(word == 1 ? words : rest, pace);
 }
 
 /// pieces      pinned host memory mapped on the device, or device memory, [num_pieces]; each of less
 ///             than 4 GiB
 /// group       how many a warp reads at once: up to 32
+/// is_paced    as in IsthmusBlocks
 extern "C" __global__ void __launch_bounds__(1024)
-    isthmus_blocks_pieces(const IsthmusDescriptor* pieces, uint64_t num_pieces, uint32_t group) {
+    isthmus_blocks_pieces(const IsthmusDescriptor* pieces, uint64_t num_pieces, uint32_t group,
+                          uint32_t is_paced) {
   isthmus_note_read(pieces, num_pieces * sizeof *pieces);
   isthmus_await_traffic();
+  IsthmusPace pace = {is_paced != 0};
 #ifdef ISTHMUS_HOST_KERNELS
   (void)group;
   for (uint64_t i = 0; i < num_pieces; ++i) {
     const IsthmusDescriptor& piece = pieces[i];
     isthmus_note_read(reinterpret_cast<const void*>(piece.source), piece.size_bytes);
     isthmus_note_write(reinterpret_cast<void*>(piece.target), piece.size_bytes);
-    isthmus_move_anywhere({piece.target, piece.source, static_cast<uint32_t>(piece.size_bytes)});
+    isthmus_move_anywhere({piece.target, piece.source, static_cast<uint32_t>(piece.size_bytes)},
+                          pace);
   }
 #else
   const uint64_t step = isthmus_num_lanes() / kIsthmusWarpLanes * group;
@@ -97,7 +144,7 @@ extern "C" __global__ void __launch_bounds__(1024)
     if (isthmus_lane_of_warp() < group && number < num_pieces)
       own = {pieces[number].target, pieces[number].source,
              static_cast<uint32_t>(pieces[number].size_bytes)};
-    for (uint32_t k = 0; k < group; ++k) isthmus_move_anywhere(isthmus_part_of_lane(own, k));
+    for (uint32_t k = 0; k < group; ++k) isthmus_move_anywhere(isthmus_part_of_lane(own, k), pace);
   }
 #endif
 }

@@ -25,7 +25,8 @@ struct IsthmusBlocks {
   uint32_t piece_bytes;  ///< of all pieces of a block but the last
   uint32_t word_bytes;   ///< of which both ends of each piece are multiples: 16, 8, 4 or 1
   uint32_t target_index_bytes, source_index_bytes;  ///< 4 or 8
-  uint32_t group;  ///< pieces whose places a warp finds at once: up to 32
+  uint32_t group;     ///< pieces whose places a warp finds at once: up to 32
+  uint32_t is_paced;  ///< 1: see IsthmusPace
 };
 
 /// A part of a block; of 0 bytes if there is nothing to move.
@@ -34,10 +35,23 @@ struct IsthmusPart {
   uint32_t size_bytes;
 };
 
+/// Places of indices that are brought into another order. Neighbours in a pool come beside each
+/// other, so that few pages are in use at a time.
+constexpr uint32_t kIsthmusBins = 256;
+
 /// Negative indices become too large ones.
 __device__ inline uint64_t isthmus_index_at(uint64_t indices, uint32_t index_bytes, uint64_t i) {
   if (index_bytes == 8) return reinterpret_cast<const uint64_t*>(indices)[i];
   return static_cast<uint64_t>(int64_t{reinterpret_cast<const int32_t*>(indices)[i]});
+}
+
+/// Reports a pair of indices if one is outside its pool.
+__device__ inline bool isthmus_is_wrong(const IsthmusBlocks& blocks, uint64_t target,
+                                        uint64_t source, uint64_t i) {
+  const bool wrong_target = target >= blocks.target_count;
+  if (!wrong_target && source < blocks.source_count) return false;
+  atomicMin(reinterpret_cast<uint64_t*>(blocks.report), 2 * i + (wrong_target ? 0 : 1));
+  return true;
 }
 
 /// Piece `number` of a copy: layer by layer, block by block. Reports indices outside the pools.
@@ -49,11 +63,7 @@ __device__ inline IsthmusPart isthmus_part(const IsthmusBlocks& blocks, uint64_t
   const uint64_t i = place - layer * blocks.num_blocks;
   const uint64_t target = isthmus_index_at(blocks.target_index, blocks.target_index_bytes, i);
   const uint64_t source = isthmus_index_at(blocks.source_index, blocks.source_index_bytes, i);
-  const bool wrong_target = target >= blocks.target_count;
-  if (wrong_target || source >= blocks.source_count) {
-    atomicMin(reinterpret_cast<uint64_t*>(blocks.report), 2 * i + (wrong_target ? 0 : 1));
-    return {0, 0, 0};
-  }
+  if (isthmus_is_wrong(blocks, target, source, i)) return {0, 0, 0};
   const uint64_t left = blocks.block_bytes - offset;
   return {blocks.targets[layer] + target * blocks.target_stride + offset,
           blocks.sources[layer] + source * blocks.source_stride + offset,
@@ -73,7 +83,51 @@ __device__ inline void isthmus_note_blocks(const IsthmusBlocks& blocks) {
   isthmus_note_write(reinterpret_cast<void*>(blocks.targets[0]), size_bytes);
 }
 
+/// Goes through a lane's items, some at once, so that the lane doesn't wait for each.
+///
+/// load        reads item i
+/// use         is given i and what was read
+template <typename Item, typename Load, typename Use>
+__device__ inline void isthmus_each_item(uint64_t count, Load load, Use use) {
+  constexpr uint32_t at_once = 4;
+  for (uint64_t first = threadIdx.x; first < count; first += at_once * uint64_t(blockDim.x)) {
+    Item items[at_once];
+    for (uint32_t k = 0; k < at_once; ++k)
+      if (first + k * blockDim.x < count) items[k] = load(first + k * blockDim.x);
+    for (uint32_t k = 0; k < at_once; ++k)
+      if (first + k * blockDim.x < count) use(items[k]);
+  }
+}
+
+/// Sorts items by bins, in one block of lanes; within a bin they come in any order.
+///
+/// count       of items: less than 2^32
+/// load        reads item i
+/// bin_of      the bin of an item: less than kIsthmusBins
+/// place       puts an item to its place
+template <typename Item, typename Load, typename BinOf, typename Place>
+__device__ inline void isthmus_sort_by_bins(uint64_t count, Load load, BinOf bin_of, Place place) {
+  __shared__ uint32_t sizes[kIsthmusBins], places[kIsthmusBins];
+  for (uint32_t bin = threadIdx.x; bin < kIsthmusBins; bin += blockDim.x) sizes[bin] = 0;
+  __syncthreads();
+  isthmus_each_item<Item>(count, load,
+                          [&](const Item& item) { atomicAdd(sizes + bin_of(item), 1u); });
+  __syncthreads();
+  for (uint32_t bin = threadIdx.x; bin < kIsthmusBins; bin += blockDim.x) {
+    uint32_t before = 0;
+    for (uint32_t other = 0; other < bin; ++other) before += sizes[other];
+    places[bin] = before;
+  }
+  __syncthreads();
+  isthmus_each_item<Item>(
+      count, load, [&](const Item& item) { place(item, atomicAdd(places + bin_of(item), 1u)); });
+}
+
 #ifdef ISTHMUS_HOST_KERNELS
+
+struct IsthmusPace {
+  bool is_on;
+};
 
 template <typename Word>
 inline void isthmus_move_part(const IsthmusPart& part) {
@@ -108,19 +162,45 @@ __device__ inline uint4 isthmus_load_word(const uint4* from) {
   return word;
 }
 
+/// Of a warp that stores to the host. Stores wait inside the GPU for the link. If many do, those of all
+/// other multiprocessors wait behind them, also for the GPU's own memory. So a warp reads back what it
+/// has stored before it stores more: the link isn't slower, and a decode step beside it takes 1.2 times
+/// as long instead of 5 (measured on an H200: benchmarks/blocks).
+struct IsthmusPace {
+  bool is_on;
+  uint32_t seen = 0;
+
+  /// Where nothing depends on the value, nothing waits for it.
+  __device__ void await() const {
+    if (seen == 1) __nanosleep(1);
+  }
+  /// What is read can't overtake what was stored to the same place.
+  __device__ void follow(const IsthmusPart (&rows)[kIsthmusRows]) {
+    if (!is_on || isthmus_lane_of_warp() != 0) return;
+    uint64_t last = 0;
+#pragma unroll
+    for (uint32_t k = 0; k < kIsthmusRows; ++k)
+      if (rows[k].size_bytes != 0) last = rows[k].target;
+    if (last != 0) seen = *reinterpret_cast<const volatile uint8_t*>(last);
+  }
+};
+
 /// Moves rows of up to 32 words by one warp: all loads are in flight before the first store.
 template <typename Word>
-__device__ inline void isthmus_move_rows(const IsthmusPart (&rows)[kIsthmusRows]) {
+__device__ inline void isthmus_move_rows(const IsthmusPart (&rows)[kIsthmusRows],
+                                         IsthmusPace& pace) {
   const uint32_t lane = isthmus_lane_of_warp();
   Word words[kIsthmusRows];
 #pragma unroll
   for (uint32_t k = 0; k < kIsthmusRows; ++k)
     if (lane * sizeof(Word) < rows[k].size_bytes)
       words[k] = isthmus_load_word(reinterpret_cast<const Word*>(rows[k].source) + lane);
+  pace.await();
 #pragma unroll
   for (uint32_t k = 0; k < kIsthmusRows; ++k)
     if (lane * sizeof(Word) < rows[k].size_bytes)
       reinterpret_cast<Word*>(rows[k].target)[lane] = words[k];
+  pace.follow(rows);
 }
 
 #endif

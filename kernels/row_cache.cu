@@ -216,16 +216,30 @@ extern "C" __global__ void __launch_bounds__(256)
   isthmus_step(cache, call, epoch, false, true);
 }
 
-/// Fetches wide rows that the call before has given slots, each in stripes.
+/// Sorts the jobs of the call before by where their rows lie in the table. Launch: one block.
+///
+/// sorted      [num_slots]
+extern "C" __global__ void __launch_bounds__(1024)
+    isthmus_row_cache_sort(const __grid_constant__ IsthmusRowCache cache, IsthmusCacheJob* sorted) {
+  const uint32_t bin_rows = uint32_t((cache.num_rows + kIsthmusBins - 1) / kIsthmusBins);
+  isthmus_sort_by_bins<IsthmusCacheJob>(
+      cache.state->num_ready_jobs, [&](uint64_t i) { return cache.jobs[i]; },
+      [&](const IsthmusCacheJob& job) { return job.key / bin_rows; },
+      [&](const IsthmusCacheJob& job, uint32_t place) { sorted[place] = job; });
+}
+
+/// Fetches rows that the call before has given slots: short rows some at once, wide ones in stripes.
 extern "C" __global__ void __launch_bounds__(1024)
     isthmus_row_cache_fetch(const __grid_constant__ IsthmusRowCache cache) {
   constexpr uint32_t kStripeBytes = 8192;
   const uint64_t stripes = (cache.row_bytes + kStripeBytes - 1) / kStripeBytes;
   const uint64_t count = stripes * cache.state->num_ready_jobs;
-  const uint64_t step = isthmus_num_lanes() / kIsthmusCacheLanes;
-  for (uint64_t n = isthmus_lane() / kIsthmusCacheLanes; n < count; n += step) {
-    IsthmusCacheJob job = cache.jobs[n / stripes];
-    if (isthmus_lane() % kIsthmusCacheLanes != 0) job.slot = kIsthmusNobody;
+  const uint32_t at_once = stripes > 1 || kIsthmusRows > kIsthmusCacheLanes ? 1 : kIsthmusRows;
+  const uint64_t step = isthmus_num_lanes() / kIsthmusCacheLanes * at_once;
+  const uint64_t lane = isthmus_lane() % kIsthmusCacheLanes;
+  for (uint64_t n = isthmus_lane() / kIsthmusCacheLanes * at_once; n < count; n += step) {
+    IsthmusCacheJob job = {kIsthmusNobody, 0, kIsthmusNobody};
+    if (lane < at_once && n + lane < count) job = cache.jobs[(n + lane) / stripes];
     const uint32_t first = uint32_t(n % stripes) * kStripeBytes;
     const uint32_t rest = cache.row_bytes - first;
     isthmus_move_jobs(cache, job, first, rest < kStripeBytes ? rest : kStripeBytes);
@@ -246,9 +260,10 @@ extern "C" __global__ void __launch_bounds__(256)
         i < slots.count ? isthmus_index_at(slots.keys, slots.key_bytes, i) : kIsthmusNobody;
     const bool has = slot < cache.num_slots;
     if (has) cache.dirty[slot] = 1;
+    IsthmusPace pace = {false};
     if (values != nullptr)
       isthmus_move_of_lanes(has, values + (has ? i * cache.row_bytes : 0),
-                            cache.rows + (has ? slot * cache.row_bytes : 0), cache.row_bytes);
+                            cache.rows + (has ? slot * cache.row_bytes : 0), cache.row_bytes, pace);
   }
 }
 
@@ -257,6 +272,7 @@ extern "C" __global__ void __launch_bounds__(256)
     isthmus_row_cache_flush(const __grid_constant__ IsthmusRowCache cache) {
   const uint64_t lane = isthmus_lane() % kIsthmusCacheLanes;
   IsthmusCacheCounts counts = {0, 0, 0, 0, 0, 0};
+  IsthmusPace pace = {true};
   for (uint64_t first = isthmus_lane() - lane; first < cache.num_slots;
        first += isthmus_num_lanes()) {
     const uint64_t slot = first + lane;
@@ -265,7 +281,7 @@ extern "C" __global__ void __launch_bounds__(256)
     const uint64_t key = has ? cache.keys[slot] : 0;
     isthmus_move_of_lanes(has, cache.rows + (has ? slot * cache.row_bytes : 0),
                           const_cast<uint8_t*>(cache.table) + key * cache.row_bytes,
-                          cache.row_bytes);
+                          cache.row_bytes, pace);
     if (has) cache.dirty[slot] = 0;
     counts.written += has ? 1 : 0;
   }

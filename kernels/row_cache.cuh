@@ -57,7 +57,7 @@ struct IsthmusRowCache {
   uint32_t* keys;         ///< [num_slots]
   uint32_t* words;        ///< [num_slots, in whole chunks]: the last call that used it; 0: none
   uint8_t* dirty;         ///< [num_slots]; null: nothing is written back
-  IsthmusCacheJob* jobs;  ///< [num_slots]; null: rows are narrow
+  IsthmusCacheJob* jobs;  ///< [num_slots]; null: who gives a row its slot fetches it, too
   IsthmusCacheState* state;
   volatile uint64_t* report;
   uint64_t num_rows;
@@ -103,7 +103,7 @@ inline uint4 isthmus_four(const uint32_t* at) {
 }
 
 inline void isthmus_move_of_lanes(bool has, const uint8_t* source, uint8_t* target,
-                                  uint32_t size_bytes) {
+                                  uint32_t size_bytes, IsthmusPace&) {
   if (!has) return;
   isthmus_note_read(source, size_bytes);
   isthmus_note_write(target, size_bytes);
@@ -137,7 +137,7 @@ __device__ inline uint4 isthmus_four(const uint32_t* at) {
 /// Moves what the lanes of a warp have that say so, all lanes together, four parts of 512 bytes at
 /// once.
 __device__ inline void isthmus_move_of_lanes(bool has, const uint8_t* source, uint8_t* target,
-                                             uint32_t size_bytes) {
+                                             uint32_t size_bytes, IsthmusPace& pace) {
   constexpr uint32_t kRowBytes = kIsthmusRowWords * sizeof(uint4);
   const IsthmusPart own = {reinterpret_cast<uint64_t>(target), reinterpret_cast<uint64_t>(source),
                            size_bytes};
@@ -157,7 +157,7 @@ __device__ inline void isthmus_move_of_lanes(bool has, const uint8_t* source, ui
       done = 0;
       left &= left - 1;
     }
-    isthmus_move_rows<uint4>(parts);
+    isthmus_move_rows<uint4>(parts, pace);
   }
 }
 
@@ -262,8 +262,9 @@ __device__ inline void isthmus_move_jobs(const IsthmusRowCache& cache, const Ist
   const auto of_table = [&](uint32_t key) {
     return cache.table + uint64_t(key) * cache.row_bytes + first_byte;
   };
+  IsthmusPace pace = {false};  // what is fetched from the host comes behind what is stored there
   if (cache.dirty != nullptr)
     isthmus_move_of_lanes(stored, slot, const_cast<uint8_t*>(of_table(stored ? job.evicted : 0)),
-                          size_bytes);
-  isthmus_move_of_lanes(has, of_table(has ? job.key : 0), slot, size_bytes);
+                          size_bytes, pace);
+  isthmus_move_of_lanes(has, of_table(has ? job.key : 0), slot, size_bytes, pace);
 }

@@ -11,6 +11,7 @@
 
 #include "device/capture.hpp"
 #include "device/cleanup.hpp"
+#include "device/sorted_rows.hpp"
 #include "host/memory/pages.hpp"
 
 namespace isthmus {
@@ -19,6 +20,8 @@ namespace {
 constexpr unsigned kLanes = 256;        // of a block of the kernels, and
 constexpr unsigned kFetchLanes = 1024;  // of the one that fetches wide rows
 constexpr unsigned kFetchBlocks = 16;
+constexpr unsigned kSortedBlocks = 8;  // few pages are in use at a time, and the link is full
+constexpr unsigned kFlushBlocks = 16;  // more fill the queues that others' stores wait in
 constexpr std::uint64_t kNarrowBytes = 4096;  // kIsthmusNarrowBytes of kernels/row_cache.cuh
 constexpr std::uint64_t kChunk = 32;
 constexpr std::uint64_t kJobBytes = 12;
@@ -80,29 +83,39 @@ private:
   CUdeviceptr begin_, end_;
 };
 
+/// Whether a call of so many keys fetches rows in the order of the table.
+bool sorts(const KernelRowCache& cache, const RowCacheOptions& options, std::uint64_t num_keys) {
+  return cache.row_bytes <= kNarrowBytes &&
+         (options.sorts_all ||
+          is_worth_sorting(cache.num_rows * cache.row_bytes, cache.row_bytes, num_keys));
+}
+
 /// Where the maps lie in their memory. A cache that doesn't write back marks no rows, and narrow rows
-/// need no jobs.
+/// need no jobs unless they are sorted.
 KernelRowCache laid_out(const RowCacheSource& source, const RowCacheOptions& options,
-                        Parts& parts) {
+                        CUdeviceptr& sorted, Parts& parts) {
   KernelRowCache cache;
   const std::uint64_t num_slots = options.num_slots;
+  cache.num_rows = source.num_rows;
+  cache.num_slots = options.num_slots;
+  cache.row_bytes = static_cast<std::uint32_t>(source.row_bytes);
   cache.state = parts.take(kStateBytes);
   cache.map = parts.take(source.num_rows * sizeof(std::uint32_t));
   cache.words = parts.take(host::round_up(num_slots, kChunk) * sizeof(std::uint32_t));
   if (options.write_back) cache.dirty = parts.take(num_slots);
-  if (source.row_bytes > kNarrowBytes) cache.jobs = parts.take(num_slots * kJobBytes);
+  const bool sorts_any = sorts(cache, options, source.num_rows);
+  if (sorts_any || source.row_bytes > kNarrowBytes) cache.jobs = parts.take(num_slots * kJobBytes);
+  if (sorts_any) sorted = parts.take(num_slots * kJobBytes);
   cache.rows = source.rows;
   cache.keys = source.keys;
-  cache.num_rows = source.num_rows;
-  cache.num_slots = options.num_slots;
-  cache.row_bytes = static_cast<std::uint32_t>(source.row_bytes);
   cache.has_clock = options.has_clock ? 1 : 0;
   return cache;
 }
 
 std::size_t map_bytes(const RowCacheSource& source, const RowCacheOptions& options) {
   Parts parts;
-  laid_out(source, options, parts);
+  CUdeviceptr sorted = 0;
+  laid_out(source, options, sorted, parts);
   return parts.size_bytes();
 }
 
@@ -119,11 +132,12 @@ RowCache::RowCache(const Context& context, const Kernels& kernels, const RowCach
       maps_(context, map_bytes(source, options)),
       last_(context, Event::Timing::disabled),
       ensure_(kernels.get("row_cache", "isthmus_row_cache_ensure")),
+      sort_(kernels.get("row_cache", "isthmus_row_cache_sort")),
       fetch_(kernels.get("row_cache", "isthmus_row_cache_fetch")),
       update_(kernels.get("row_cache", "isthmus_row_cache_update")),
       flush_(kernels.get("row_cache", "isthmus_row_cache_flush")) {
   Parts parts(maps_.pointer());
-  cache_ = laid_out(source, options, parts);
+  cache_ = laid_out(source, options, sorted_, parts);
   cache_.table = host_.device_pointer();
   std::memset(report_.data(), 0, report_.size_bytes());
   const CurrentContext current(context_);
@@ -191,14 +205,20 @@ void RowCache::launch(const RowCacheKeys& keys, CUstream stream) {
   const unsigned num_blocks = blocks_for(keys.count, kLanes);
   Kernel::Settings settings;
   settings.cooperative = num_blocks > 1;  // its blocks wait for each other
-  ensure_.launch_as(settings, stream, num_blocks, kLanes, cache_, keys);
-  if (cache_.jobs != 0) fetch_wide(stream);
+  const bool sorted = sorts(cache_, options_, keys.count);
+  KernelRowCache cache = cache_;
+  if (sorted_ != 0 && !sorted) cache.jobs = 0;
+  ensure_.launch_as(settings, stream, num_blocks, kLanes, cache, keys);
+  if (cache.jobs != 0) fetch(cache, sorted, stream);
   if (!captured) last_.record(stream);
 }
 
 /// Without it, rows would have slots that they never came to.
-void RowCache::fetch_wide(CUstream stream) try {
-  fetch_.launch(stream, std::min(kFetchBlocks, blocks_for(kMaxCount, kLanes)), kFetchLanes, cache_);
+void RowCache::fetch(KernelRowCache cache, bool sorted, CUstream stream) try {
+  if (sorted) sort_.launch(stream, 1, kFetchLanes, cache, sorted_);
+  if (sorted) cache.jobs = sorted_;
+  const unsigned num_blocks = sorted ? kSortedBlocks : kFetchBlocks;
+  fetch_.launch(stream, std::min(num_blocks, blocks_for(kMaxCount, kLanes)), kFetchLanes, cache);
 } catch (...) {
   broken_ = true;
   throw;
@@ -229,7 +249,8 @@ void RowCache::flush(CUstream stream) {
   const CurrentContext current(context_);
   const std::scoped_lock lock(mutex_);
   const bool captured = begin(stream);
-  flush_.launch(stream, blocks_for(options_.num_slots, kLanes), kLanes, cache_);
+  flush_.launch(stream, std::min(kFlushBlocks, blocks_for(options_.num_slots, kLanes)), kLanes,
+                cache_);
   if (!captured) last_.record(stream);
 }
 

@@ -11,6 +11,7 @@
 #define __device__
 #define __launch_bounds__(...)
 #define __grid_constant__
+#define __shared__ static thread_local
 
 // NOLINTBEGIN(readability-identifier-naming): CUDA's names
 inline thread_local IsthmusIndex gridDim{1, 1, 1};

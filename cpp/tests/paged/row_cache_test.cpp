@@ -17,9 +17,13 @@ namespace {
 constexpr uint32_t kRowBytes = 32;
 constexpr uint32_t kRowWords = kRowBytes / sizeof(uint4);
 
+/// Who fetches rows: the launch that gives them slots, or a later one.
+enum class Fetch { at_once, later, sorted };
+
 struct Shape {
   uint32_t num_rows, num_slots, num_blocks;
-  bool has_clock, is_wide;
+  bool has_clock;
+  Fetch fetch;
 };
 
 /// A table, a cache of it, and what the table would be if nobody cached it.
@@ -27,13 +31,15 @@ class Cached {
 public:
   explicit Cached(const Shape& shape)
       : num_blocks_(shape.num_blocks),
+        sorts_(shape.fetch == Fetch::sorted),
         table(shape.num_rows * kRowWords),
         rows(shape.num_slots * kRowWords),
         map(shape.num_rows),
         keys(shape.num_slots, kIsthmusNobody),
         words((shape.num_slots + 31) / 32 * 32),
         dirty(shape.num_slots),
-        jobs(shape.num_slots) {
+        jobs(shape.num_slots),
+        sorted(shape.num_slots) {
     for (uint32_t i = 0; i < table.size(); ++i) table[i] = {i, i ^ 7U, 0, 1};
     expected = table;
     state.counters[kIsthmusFirstBeyond] = ~uint64_t{0};
@@ -43,7 +49,7 @@ public:
              keys.data(),
              words.data(),
              dirty.data(),
-             shape.is_wide ? jobs.data() : nullptr,
+             shape.fetch == Fetch::at_once ? nullptr : jobs.data(),
              &state,
              report,
              shape.num_rows,
@@ -67,8 +73,16 @@ public:
     const IsthmusCacheKeys call{reinterpret_cast<uint64_t>(asked.data()), asked.size(),
                                 prefetches ? nullptr : slots.data(), 8};
     on_blocks([&] { isthmus_row_cache_ensure(cache, call); });
-    if (cache.jobs != nullptr) on_blocks([&] { isthmus_row_cache_fetch(cache); });
+    if (cache.jobs != nullptr) fetch();
     return slots;
+  }
+  void fetch() {
+    IsthmusRowCache ready = cache;
+    if (sorts_) {
+      isthmus_row_cache_sort(cache, sorted.data());
+      ready.jobs = sorted.data();
+    }
+    on_blocks([&] { isthmus_row_cache_fetch(ready); });
   }
   void update(const std::vector<int32_t>& slots, const std::vector<uint4>& values) {
     const IsthmusCacheKeys call{reinterpret_cast<uint64_t>(slots.data()), slots.size(), nullptr, 4};
@@ -88,12 +102,13 @@ public:
 
 private:
   unsigned num_blocks_;
+  bool sorts_;
 
 public:
   std::vector<uint4> table, expected, rows;
   std::vector<uint32_t> map, keys, words;
   std::vector<uint8_t> dirty;
-  std::vector<IsthmusCacheJob> jobs;
+  std::vector<IsthmusCacheJob> jobs, sorted;
   IsthmusCacheState state{};
   volatile uint64_t report[kIsthmusNumCounters]{};
   IsthmusRowCache cache{};
@@ -180,14 +195,16 @@ TEST_P(RowCaches, GiveWhatTheTableHasInAnyOrderOfCalls) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, RowCaches,
-                         testing::Values(Shape{200, 50, 4, false, false},
-                                         Shape{200, 50, 4, true, false},
-                                         Shape{1000, 64, 3, false, true},
-                                         Shape{40, 40, 4, false, false},
-                                         Shape{100, 1, 2, true, false}));
+                         testing::Values(Shape{200, 50, 4, false, Fetch::at_once},
+                                         Shape{200, 50, 4, true, Fetch::at_once},
+                                         Shape{1000, 64, 3, false, Fetch::later},
+                                         Shape{1000, 64, 3, false, Fetch::sorted},
+                                         Shape{200, 50, 4, true, Fetch::sorted},
+                                         Shape{40, 40, 4, false, Fetch::at_once},
+                                         Shape{100, 1, 2, true, Fetch::at_once}));
 
 TEST(RowCache, KeepsWhatWasUsedLastAndCountsWhatItDid) {
-  Cached cached({1000, 32, 1, false, false});
+  Cached cached({1000, 32, 1, false, Fetch::at_once});
   std::vector<int64_t> first(32), used(16), others(16);
   for (int i = 0; i < 32; ++i) first[i] = i;
   for (int i = 0; i < 16; ++i) used[i] = 2 * i, others[i] = 500 + i;
@@ -206,7 +223,7 @@ TEST(RowCache, KeepsWhatWasUsedLastAndCountsWhatItDid) {
 }
 
 TEST(RowCache, TellsTheFirstKeyBeyondTheTable) {
-  Cached cached({100, 32, 2, false, false});
+  Cached cached({100, 32, 2, false, Fetch::at_once});
   EXPECT_EQ(cached.ensure({5, 100, -3, 6})[1], -1);
   EXPECT_EQ(cached.report[kIsthmusBeyond], 2U);
   EXPECT_EQ(cached.report[kIsthmusFirstBeyond], 2U);
@@ -215,7 +232,7 @@ TEST(RowCache, TellsTheFirstKeyBeyondTheTable) {
 }
 
 TEST(RowCache, TellsACallThatRunsBesideAnother) {
-  Cached cached({100, 32, 1, false, false});
+  Cached cached({100, 32, 1, false, Fetch::at_once});
   cached.state.busy = 1;  // as the other call has left it
   cached.ensure({1, 2, 3});
   EXPECT_EQ(cached.report[kIsthmusUnordered], 1U);

@@ -8,6 +8,7 @@
 #include <isthmus/errors.hpp>
 
 #include "device/capture.hpp"
+#include "device/sorted_rows.hpp"
 #include "transfer/carriers/driver_copy.hpp"
 #include "transfer/request/stream_order.hpp"
 
@@ -321,10 +322,14 @@ std::shared_ptr<PreparedWork> BlockCopies::prepare(const BlockCopy& copy,
     chosen.known = known;
     work->device = find_device(pools, chosen);
     if (work->device != nullptr) {
+      work->launch = launch_for(*work->device, chosen.route);
       work->launch.urgent = options.priority == BlockPriority::urgent;
-      work->launch.num_multiprocessors = options.num_multiprocessors != 0
-                                             ? options.num_multiprocessors
-                                             : enough_multiprocessors(*work->device, chosen.route);
+      if (options.num_multiprocessors != 0)
+        work->launch.num_multiprocessors = options.num_multiprocessors;
+      const PoolEnd& host = work->launch.host_end == HostEnd::target ? pools.target : pools.source;
+      work->launch.sorts = work->launch.host_end != HostEnd::none &&
+                           is_worth_sorting(host.count() * host.pools.front().stride_bytes,
+                                            pools.block_bytes, copy.num_blocks);
     }
     const std::optional<ContextOfDevice> context = devices_.context_for(work->device, stream);
     place_indices(*work, copy, pools, stream, uses, chosen);

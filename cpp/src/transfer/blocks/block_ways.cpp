@@ -53,13 +53,18 @@ std::optional<Way> way_named(std::string_view name) {
                    "': there are batch, kernel and staged");
 }
 
-int enough_multiprocessors(const DevicePaths& device, const BlockRoute& route) {
+BlockLaunch launch_for(const DevicePaths& device, const BlockRoute& route) {
   const std::size_t block_bytes = 4096;
   const double link = std::max(1e-12, link_seconds(device, route, block_bytes));
   // A fifth more than it takes: the last of several add less.
   const double wanted = std::ceil(1.2 * kernel_seconds(block_bytes) / link);
   const int most = std::max(1, device.context().device().num_multiprocessors);
-  return static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(most)));
+  BlockLaunch launch;
+  launch.num_multiprocessors = static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(most)));
+  if (route.crosses && !route.to_peer)
+    launch.host_end =
+        route.direction == Direction::host_to_device ? HostEnd::source : HostEnd::target;
+  return launch;
 }
 
 double seconds_of(Way way, const DevicePaths& device, const BlockRoute& route,

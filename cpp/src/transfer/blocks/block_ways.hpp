@@ -8,6 +8,7 @@
 
 #include <isthmus/blocks.hpp>
 
+#include "transfer/movers/block_mover.hpp"
 #include "transfer/plan/device_paths.hpp"
 
 namespace isthmus::transfer {
@@ -35,8 +36,8 @@ struct BlockRoute {
   bool to_peer = false;
 };
 
-/// Multiprocessors that reach the speed of the link, or of the device's memory.
-int enough_multiprocessors(const DevicePaths& device, const BlockRoute& route);
+/// A launch on as many multiprocessors as reach the speed of the link, or of the device's memory.
+BlockLaunch launch_for(const DevicePaths& device, const BlockRoute& route);
 
 /// Predicted seconds until a copy is complete.
 double seconds_of(Way way, const DevicePaths& device, const BlockRoute& route,

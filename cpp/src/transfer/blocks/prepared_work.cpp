@@ -87,7 +87,7 @@ void PreparedWork::enqueue(CUstream stream, bool captured) const try {
 }
 
 void PreparedWork::enqueue_kept(CUstream stream, bool captured) const {
-  const BlockMover& mover = device->block_mover();
+  BlockMover& mover = device->block_mover();
   // The driver takes no batches in the legacy default stream, and none in a capture. It may read the
   // sources at any time if no work of the stream can write them.
   if (way == Way::batch && batch && !captured && !is_legacy(stream))

@@ -94,6 +94,7 @@ std::string BlockMover::obstacle_with(const std::function<Kernels()>& open) {
 void BlockMover::prepare(Kernels kernels) {
   const Driver& driver = context_.driver();
   const Kernel blocks = kernels.get("blocks", "isthmus_blocks");
+  const Kernel sort = kernels.get("blocks", "isthmus_blocks_sort");
   const Kernel pieces = kernels.get("blocks", "isthmus_blocks_pieces");
   int least = 0;
   int most_urgent = 0;
@@ -103,21 +104,60 @@ void BlockMover::prepare(Kernels kernels) {
   report_.emplace(std::move(report));
   most_urgent_ = most_urgent;
   blocks_ = blocks;
+  sort_ = sort;
   pieces_ = pieces;
   kernels_.emplace(std::move(kernels));
 }
 
-void BlockMover::move(KernelBlocks blocks, std::size_t num_layers, const BlockLaunch& how,
-                      CUstream stream) const {
+void BlockMover::move(const KernelBlocks& blocks, std::size_t num_layers, const BlockLaunch& how,
+                      CUstream stream) {
+  KernelBlocks reported = blocks;
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the obstacles were asked for
+  reported.report = reinterpret_cast<std::uint64_t>(report_->data());
+  // A graph may run beside other copies, which the memory for sorted indices isn't for.
+  if (how.sorts && !is_captured(context_.driver(), stream))
+    return move_sorted(reported, num_layers, how, stream);
+  launch(reported, num_layers, how, stream);
+}
+
+void BlockMover::move_sorted(const KernelBlocks& blocks, std::size_t num_layers,
+                             const BlockLaunch& how, CUstream stream) try {
+  const std::lock_guard lock(mutex_);
+  if (sorting_ == nullptr) {
+    const ScopedRelaxedCapture relaxed(context_.driver());
+    sorting_ = std::make_unique<SortMemory>(context_);
+  }
+  context_.driver().call(symbol::stream_wait_event)(stream, sorting_->left().handle(), 0U);
+  for (std::uint64_t first = 0; first < blocks.num_blocks; first += SortMemory::kMaxBlocks) {
+    const std::uint64_t count =
+        std::min<std::uint64_t>(SortMemory::kMaxBlocks, blocks.num_blocks - first);
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the obstacles were asked for
+    sort_->launch_as(settings_of(how), stream, 1, kLanes, blocks, first, count, sorting_->targets(),
+                     sorting_->sources(), how.host_end == HostEnd::target ? 1U : 0U);
+    KernelBlocks sorted = blocks;
+    sorted.num_blocks = count;
+    sorted.target_index = sorting_->targets();
+    sorted.source_index = sorting_->sources();
+    sorted.report = sorting_->report();
+    launch(sorted, num_layers, how, stream);
+  }
+  sorting_->left().record(stream);
+} catch (...) {
+  const std::lock_guard lock(mutex_);
+  if (sorting_ != nullptr) keep_until_process_ends(std::move(sorting_));  // it may be in use
+  throw;
+}
+
+void BlockMover::launch(KernelBlocks blocks, std::size_t num_layers, const BlockLaunch& how,
+                        CUstream stream) const {
   blocks.word_bytes = word_of(blocks, num_layers);
-  // NOLINTBEGIN(bugprone-unchecked-optional-access): the obstacles were asked for
-  blocks.report = reinterpret_cast<std::uint64_t>(report_->data());
+  blocks.is_paced = how.host_end == HostEnd::target ? 1 : 0;
   cut(blocks, num_layers, kWarpLanes * blocks.word_bytes);
   blocks.group = group_of(blocks.num_pieces, how.num_multiprocessors, kRows);
   const unsigned num_ctas =
       grid_of(divided(blocks.num_pieces, blocks.group), how.num_multiprocessors);
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the obstacles were asked for
   blocks_->launch_as(settings_of(how), stream, num_ctas, kLanes, blocks);
-  // NOLINTEND(bugprone-unchecked-optional-access)
 }
 
 void BlockMover::move_pieces(CUdeviceptr pieces, std::size_t num_pieces, const BlockLaunch& how,
@@ -126,7 +166,8 @@ void BlockMover::move_pieces(CUdeviceptr pieces, std::size_t num_pieces, const B
   const unsigned num_ctas = grid_of(divided(num_pieces, group), how.num_multiprocessors);
   // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the obstacles were asked for
   pieces_->launch_as(settings_of(how), stream, num_ctas, kLanes, pieces,
-                     static_cast<unsigned long long>(num_pieces), group);
+                     static_cast<unsigned long long>(num_pieces), group,
+                     how.host_end == HostEnd::target ? 1U : 0U);
 }
 
 std::unique_ptr<LaunchMemory> BlockMover::take_memory(std::size_t size_bytes) {

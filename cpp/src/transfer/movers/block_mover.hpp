@@ -34,6 +34,7 @@ struct KernelBlocks {
   std::uint32_t word_bytes = 0;
   std::uint32_t target_index_bytes = 8, source_index_bytes = 8;
   std::uint32_t group = 0;
+  std::uint32_t is_paced = 0;
 };
 
 /// IsthmusDescriptor of kernels/blocks.cu.
@@ -43,10 +44,15 @@ struct KernelPiece {
   std::uint64_t size_bytes = 0;
 };
 
+/// Which end of a copy is the host's.
+enum class HostEnd { none, target, source };
+
 /// How a kernel of a BlockMover is launched.
 struct BlockLaunch {
   int num_multiprocessors = 0;  ///< the most
   bool urgent = false;
+  HostEnd host_end = HostEnd::none;
+  bool sorts = false;  ///< blocks go in the order of the host's addresses, except in a capture
 };
 
 /// Pinned memory that kernels read, such as indices, until a launch has ended.
@@ -62,6 +68,26 @@ public:
 private:
   PinnedBuffer pinned_;
   Event left_;  ///< the launch that used it has ended
+};
+
+/// Where sorted indices are until a launch has read them.
+class SortMemory {
+public:
+  static constexpr std::size_t kMaxBlocks = std::size_t{1} << 20U;  ///< that are sorted at once
+
+  explicit SortMemory(const Context& context)
+      : memory_(context, (2 * kMaxBlocks + 1) * sizeof(std::uint64_t)),
+        left_(context, Event::Timing::disabled) {}
+
+  /// A report that nobody reads: wrong indices are reported while they are sorted.
+  CUdeviceptr report() const noexcept { return memory_.pointer(); }
+  CUdeviceptr targets() const noexcept { return report() + sizeof(std::uint64_t); }
+  CUdeviceptr sources() const noexcept { return targets() + kMaxBlocks * sizeof(std::uint64_t); }
+  const Event& left() const noexcept { return left_; }
+
+private:
+  DeviceBuffer memory_;
+  Event left_;  ///< the launches that used it have ended
 };
 
 /// The kernels of one device, and memory for what they read. May be used from any thread. The
@@ -86,9 +112,9 @@ public:
   /// Enqueues a copy of blocks.
   ///
   /// blocks      what is called BlockMover's isn't read
-  /// Throws      DriverError: nothing was enqueued.
-  void move(KernelBlocks blocks, std::size_t num_layers, const BlockLaunch& how,
-            CUstream stream) const;
+  /// Throws      DriverError: some of it may be under way.
+  void move(const KernelBlocks& blocks, std::size_t num_layers, const BlockLaunch& how,
+            CUstream stream);
   /// Enqueues a copy of pieces, each of at most kMaxPieceBytes.
   ///
   /// pieces      memory that the device reads, [num_pieces]
@@ -120,6 +146,10 @@ public:
 private:
   std::string obstacle_with(const std::function<Kernels()>& open);
   void prepare(Kernels kernels);
+  void launch(KernelBlocks blocks, std::size_t num_layers, const BlockLaunch& how,
+              CUstream stream) const;
+  void move_sorted(const KernelBlocks& blocks, std::size_t num_layers, const BlockLaunch& how,
+                   CUstream stream);
   Kernel::Settings settings_of(const BlockLaunch& how) const noexcept {
     Kernel::Settings settings;
     if (how.urgent) settings.priority = most_urgent_;
@@ -132,10 +162,12 @@ private:
   std::string obstacle_;
   std::optional<Kernels> kernels_;
   std::optional<Kernel> blocks_;
+  std::optional<Kernel> sort_;
   std::optional<Kernel> pieces_;
   int most_urgent_ = 0;
   std::optional<PinnedBuffer> report_;
   std::vector<std::unique_ptr<LaunchMemory>> memory_;  ///< that was given back, oldest first
+  std::unique_ptr<SortMemory> sorting_;                ///< from the first copy that is sorted on
 };
 
 }  // namespace isthmus::transfer
