@@ -36,45 +36,60 @@ extern "C" __global__ void __launch_bounds__(1024)
   isthmus_move_blocks<uint8_t>(blocks);
 }
 
-/// The indices of one block.
-struct IsthmusPair {
-  uint64_t target, source;
+/// Pairs of indices [first, first + count), which are sorted by where their blocks lie at one end.
+/// cpp/src/transfer/movers/block_mover.cpp has the same struct.
+struct IsthmusPairs {
+  uint64_t first, count;
+  uint64_t targets, sources;  ///< where they come to, as numbers of the same bytes
+  uint32_t* bins;             ///< as in isthmus_count_bins
+  uint32_t by_target;         ///< else by the source
 };
 
-/// Sorts pairs of indices in [first, first + count) by where their blocks lie at one end. Launch: one
-/// block. Wrong ones are reported, and stay.
-///
-/// targets, sources    where the pairs come, as numbers of the same bytes
-/// by_target           else by the source
+__device__ inline uint32_t isthmus_bin_of_pair(const IsthmusBlocks& blocks,
+                                               const IsthmusPairs& pairs, uint64_t i) {
+  const bool by_target = pairs.by_target != 0;
+  const uint64_t count = by_target ? blocks.target_count : blocks.source_count;
+  const uint64_t index = by_target
+                             ? isthmus_index_at(blocks.target_index, blocks.target_index_bytes, i)
+                             : isthmus_index_at(blocks.source_index, blocks.source_index_bytes, i);
+  const uint64_t bin = index / ((count + kIsthmusBins - 1) / kIsthmusBins);
+  return bin < kIsthmusBins ? static_cast<uint32_t>(bin) : kIsthmusBins - 1;
+}
+
 extern "C" __global__ void __launch_bounds__(1024)
-    isthmus_blocks_sort(const __grid_constant__ IsthmusBlocks blocks, uint64_t first,
-                        uint64_t count, uint64_t targets, uint64_t sources, uint32_t by_target) {
+    isthmus_blocks_count(const __grid_constant__ IsthmusBlocks blocks,
+                         const __grid_constant__ IsthmusPairs pairs) {
   isthmus_note_read(reinterpret_cast<const void*>(blocks.target_index),
-                    count * (blocks.target_index_bytes + blocks.source_index_bytes));
+                    pairs.count * (blocks.target_index_bytes + blocks.source_index_bytes));
   isthmus_await_traffic();
-  const uint64_t pool = by_target != 0 ? blocks.target_count : blocks.source_count;
-  const uint64_t bin_blocks = (pool + kIsthmusBins - 1) / kIsthmusBins;
-  const auto put = [](uint64_t to, uint32_t bytes, uint64_t i, uint64_t index) {
-    if (bytes == 8) reinterpret_cast<uint64_t*>(to)[i] = index;
-    if (bytes == 4) reinterpret_cast<uint32_t*>(to)[i] = static_cast<uint32_t>(index);
-  };
-  isthmus_sort_by_bins<IsthmusPair>(
-      count,
-      [&](uint64_t i) {
-        const IsthmusPair pair = {
-            isthmus_index_at(blocks.target_index, blocks.target_index_bytes, first + i),
-            isthmus_index_at(blocks.source_index, blocks.source_index_bytes, first + i)};
-        isthmus_is_wrong(blocks, pair.target, pair.source, first + i);
-        return pair;
+  isthmus_count_bins(
+      pairs.count, [&](uint64_t i) { return isthmus_bin_of_pair(blocks, pairs, pairs.first + i); },
+      pairs.bins);
+}
+
+__device__ inline void isthmus_put_index(uint64_t indices, uint32_t index_bytes, uint64_t i,
+                                         uint64_t index) {
+  if (index_bytes == 8)
+    reinterpret_cast<uint64_t*>(indices)[i] = index;
+  else
+    reinterpret_cast<uint32_t*>(indices)[i] = static_cast<uint32_t>(index);
+}
+
+/// Wrong pairs are reported with their position, and stay.
+extern "C" __global__ void __launch_bounds__(1024)
+    isthmus_blocks_place(const __grid_constant__ IsthmusBlocks blocks,
+                         const __grid_constant__ IsthmusPairs pairs) {
+  isthmus_place_by_bins(
+      pairs.count, [&](uint64_t i) { return isthmus_bin_of_pair(blocks, pairs, pairs.first + i); },
+      [&](uint64_t k, uint32_t place) {
+        const uint64_t i = pairs.first + k;
+        const uint64_t target = isthmus_index_at(blocks.target_index, blocks.target_index_bytes, i);
+        const uint64_t source = isthmus_index_at(blocks.source_index, blocks.source_index_bytes, i);
+        isthmus_is_wrong(blocks, target, source, i);
+        isthmus_put_index(pairs.targets, blocks.target_index_bytes, place, target);
+        isthmus_put_index(pairs.sources, blocks.source_index_bytes, place, source);
       },
-      [&](const IsthmusPair& pair) {
-        const uint64_t bin = (by_target != 0 ? pair.target : pair.source) / bin_blocks;
-        return bin < kIsthmusBins ? static_cast<uint32_t>(bin) : kIsthmusBins - 1;
-      },
-      [&](const IsthmusPair& pair, uint32_t place) {
-        put(targets, blocks.target_index_bytes, place, pair.target);
-        put(sources, blocks.source_index_bytes, place, pair.source);
-      });
+      pairs.bins);
 }
 
 /// A piece between two addresses.

@@ -35,9 +35,8 @@ struct IsthmusPart {
   uint32_t size_bytes;
 };
 
-/// Places of indices that are brought into another order. Neighbours in a pool come beside each
-/// other, so that few pages are in use at a time.
-constexpr uint32_t kIsthmusBins = 256;
+/// Parts of a pool, whose blocks go one part after the other, so that few pages are in use at a time.
+constexpr uint32_t kIsthmusBins = 1024;
 
 /// Negative indices become too large ones.
 __device__ inline uint64_t isthmus_index_at(uint64_t indices, uint32_t index_bytes, uint64_t i) {
@@ -83,44 +82,42 @@ __device__ inline void isthmus_note_blocks(const IsthmusBlocks& blocks) {
   isthmus_note_write(reinterpret_cast<void*>(blocks.targets[0]), size_bytes);
 }
 
-/// Goes through a lane's items, some at once, so that the lane doesn't wait for each.
+/// Counts items by their bins.
 ///
-/// load        reads item i
-/// use         is given i and what was read
-template <typename Item, typename Load, typename Use>
-__device__ inline void isthmus_each_item(uint64_t count, Load load, Use use) {
-  constexpr uint32_t at_once = 4;
-  for (uint64_t first = threadIdx.x; first < count; first += at_once * uint64_t(blockDim.x)) {
-    Item items[at_once];
-    for (uint32_t k = 0; k < at_once; ++k)
-      if (first + k * blockDim.x < count) items[k] = load(first + k * blockDim.x);
-    for (uint32_t k = 0; k < at_once; ++k)
-      if (first + k * blockDim.x < count) use(items[k]);
-  }
+/// bins        [2][kIsthmusBins]: becomes their sizes, and zeros stay for isthmus_place_by_bins
+template <typename BinOf>
+__device__ inline void isthmus_count_bins(uint64_t count, BinOf bin_of, uint32_t* bins) {
+  for (uint64_t i = isthmus_lane(); i < count; i += isthmus_num_lanes())
+    atomicAdd(bins + bin_of(i), 1u);
 }
 
-/// Sorts items by bins, in one block of lanes; within a bin they come in any order.
+/// Gives items places in the order of their bins; within a bin they come in any order.
 ///
-/// count       of items: less than 2^32
-/// load        reads item i
-/// bin_of      the bin of an item: less than kIsthmusBins
-/// place       puts an item to its place
-template <typename Item, typename Load, typename BinOf, typename Place>
-__device__ inline void isthmus_sort_by_bins(uint64_t count, Load load, BinOf bin_of, Place place) {
-  __shared__ uint32_t sizes[kIsthmusBins], places[kIsthmusBins];
-  for (uint32_t bin = threadIdx.x; bin < kIsthmusBins; bin += blockDim.x) sizes[bin] = 0;
+/// place       puts item i to its place
+/// bins        as isthmus_count_bins has left it
+template <typename BinOf, typename Place>
+__device__ inline void isthmus_place_by_bins(uint64_t count, BinOf bin_of, Place place,
+                                             uint32_t* bins) {
+  constexpr uint32_t group = 32;
+  __shared__ uint32_t sizes[kIsthmusBins], sums[kIsthmusBins / group], starts[kIsthmusBins];
+  for (uint32_t bin = threadIdx.x; bin < kIsthmusBins; bin += blockDim.x) sizes[bin] = bins[bin];
   __syncthreads();
-  isthmus_each_item<Item>(count, load,
-                          [&](const Item& item) { atomicAdd(sizes + bin_of(item), 1u); });
+  for (uint32_t g = threadIdx.x; g < kIsthmusBins / group; g += blockDim.x) {
+    sums[g] = 0;
+    for (uint32_t bin = g * group; bin < (g + 1) * group; ++bin) sums[g] += sizes[bin];
+  }
   __syncthreads();
   for (uint32_t bin = threadIdx.x; bin < kIsthmusBins; bin += blockDim.x) {
     uint32_t before = 0;
-    for (uint32_t other = 0; other < bin; ++other) before += sizes[other];
-    places[bin] = before;
+    for (uint32_t g = 0; g < bin / group; ++g) before += sums[g];
+    for (uint32_t other = bin / group * group; other < bin; ++other) before += sizes[other];
+    starts[bin] = before;
   }
   __syncthreads();
-  isthmus_each_item<Item>(
-      count, load, [&](const Item& item) { place(item, atomicAdd(places + bin_of(item), 1u)); });
+  for (uint64_t i = isthmus_lane(); i < count; i += isthmus_num_lanes()) {
+    const uint32_t bin = bin_of(i);
+    place(i, starts[bin] + atomicAdd(bins + kIsthmusBins + bin, 1u));
+  }
 }
 
 #ifdef ISTHMUS_HOST_KERNELS

@@ -216,16 +216,27 @@ extern "C" __global__ void __launch_bounds__(256)
   isthmus_step(cache, call, epoch, false, true);
 }
 
-/// Sorts the jobs of the call before by where their rows lie in the table. Launch: one block.
+/// The bin of a job of the call before: where its row lies in the table.
+__device__ inline uint32_t isthmus_bin_of_job(const IsthmusRowCache& cache, uint64_t i) {
+  return cache.jobs[i].key / uint32_t((cache.num_rows + kIsthmusBins - 1) / kIsthmusBins);
+}
+
+/// Sorts the jobs of the call before: isthmus_row_cache_place follows.
 ///
+/// bins        as in isthmus_count_bins
+extern "C" __global__ void __launch_bounds__(1024)
+    isthmus_row_cache_count(const __grid_constant__ IsthmusRowCache cache, uint32_t* bins) {
+  isthmus_count_bins(
+      cache.state->num_ready_jobs, [&](uint64_t i) { return isthmus_bin_of_job(cache, i); }, bins);
+}
+
 /// sorted      [num_slots]
 extern "C" __global__ void __launch_bounds__(1024)
-    isthmus_row_cache_sort(const __grid_constant__ IsthmusRowCache cache, IsthmusCacheJob* sorted) {
-  const uint32_t bin_rows = uint32_t((cache.num_rows + kIsthmusBins - 1) / kIsthmusBins);
-  isthmus_sort_by_bins<IsthmusCacheJob>(
-      cache.state->num_ready_jobs, [&](uint64_t i) { return cache.jobs[i]; },
-      [&](const IsthmusCacheJob& job) { return job.key / bin_rows; },
-      [&](const IsthmusCacheJob& job, uint32_t place) { sorted[place] = job; });
+    isthmus_row_cache_place(const __grid_constant__ IsthmusRowCache cache, uint32_t* bins,
+                            IsthmusCacheJob* sorted) {
+  isthmus_place_by_bins(
+      cache.state->num_ready_jobs, [&](uint64_t i) { return isthmus_bin_of_job(cache, i); },
+      [&](uint64_t i, uint32_t place) { sorted[place] = cache.jobs[i]; }, bins);
 }
 
 /// Fetches rows that the call before has given slots: short rows some at once, wide ones in stripes.

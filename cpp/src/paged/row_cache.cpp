@@ -20,8 +20,9 @@ namespace {
 constexpr unsigned kLanes = 256;        // of a block of the kernels, and
 constexpr unsigned kFetchLanes = 1024;  // of the one that fetches wide rows
 constexpr unsigned kFetchBlocks = 16;
-constexpr unsigned kSortedBlocks = 8;  // few pages are in use at a time, and the link is full
-constexpr unsigned kFlushBlocks = 16;  // more fill the queues that others' stores wait in
+constexpr unsigned kSortedBlocks = 4;       // few pages are in use at a time, and the link is full
+constexpr std::uint64_t kBinsBytes = 8192;  // 2 * kIsthmusBins words of kernels/blocks.cuh
+constexpr unsigned kFlushBlocks = 16;       // more fill the queues that others' stores wait in
 constexpr std::uint64_t kNarrowBytes = 4096;  // kIsthmusNarrowBytes of kernels/row_cache.cuh
 constexpr std::uint64_t kChunk = 32;
 constexpr std::uint64_t kJobBytes = 12;
@@ -93,7 +94,7 @@ bool sorts(const KernelRowCache& cache, const RowCacheOptions& options, std::uin
 /// Where the maps lie in their memory. A cache that doesn't write back marks no rows, and narrow rows
 /// need no jobs unless they are sorted.
 KernelRowCache laid_out(const RowCacheSource& source, const RowCacheOptions& options,
-                        CUdeviceptr& sorted, Parts& parts) {
+                        CUdeviceptr& bins, CUdeviceptr& sorted, Parts& parts) {
   KernelRowCache cache;
   const std::uint64_t num_slots = options.num_slots;
   cache.num_rows = source.num_rows;
@@ -105,7 +106,7 @@ KernelRowCache laid_out(const RowCacheSource& source, const RowCacheOptions& opt
   if (options.write_back) cache.dirty = parts.take(num_slots);
   const bool sorts_any = sorts(cache, options, source.num_rows);
   if (sorts_any || source.row_bytes > kNarrowBytes) cache.jobs = parts.take(num_slots * kJobBytes);
-  if (sorts_any) sorted = parts.take(num_slots * kJobBytes);
+  if (sorts_any) bins = parts.take(kBinsBytes), sorted = parts.take(num_slots * kJobBytes);
   cache.rows = source.rows;
   cache.keys = source.keys;
   cache.has_clock = options.has_clock ? 1 : 0;
@@ -114,8 +115,9 @@ KernelRowCache laid_out(const RowCacheSource& source, const RowCacheOptions& opt
 
 std::size_t map_bytes(const RowCacheSource& source, const RowCacheOptions& options) {
   Parts parts;
+  CUdeviceptr bins = 0;
   CUdeviceptr sorted = 0;
-  laid_out(source, options, sorted, parts);
+  laid_out(source, options, bins, sorted, parts);
   return parts.size_bytes();
 }
 
@@ -132,12 +134,13 @@ RowCache::RowCache(const Context& context, const Kernels& kernels, const RowCach
       maps_(context, map_bytes(source, options)),
       last_(context, Event::Timing::disabled),
       ensure_(kernels.get("row_cache", "isthmus_row_cache_ensure")),
-      sort_(kernels.get("row_cache", "isthmus_row_cache_sort")),
+      count_(kernels.get("row_cache", "isthmus_row_cache_count")),
+      place_(kernels.get("row_cache", "isthmus_row_cache_place")),
       fetch_(kernels.get("row_cache", "isthmus_row_cache_fetch")),
       update_(kernels.get("row_cache", "isthmus_row_cache_update")),
       flush_(kernels.get("row_cache", "isthmus_row_cache_flush")) {
   Parts parts(maps_.pointer());
-  cache_ = laid_out(source, options, sorted_, parts);
+  cache_ = laid_out(source, options, bins_, sorted_, parts);
   cache_.table = host_.device_pointer();
   std::memset(report_.data(), 0, report_.size_bytes());
   const CurrentContext current(context_);
@@ -209,15 +212,23 @@ void RowCache::launch(const RowCacheKeys& keys, CUstream stream) {
   KernelRowCache cache = cache_;
   if (sorted_ != 0 && !sorted) cache.jobs = 0;
   ensure_.launch_as(settings, stream, num_blocks, kLanes, cache, keys);
-  if (cache.jobs != 0) fetch(cache, sorted, stream);
+  if (cache.jobs != 0) fetch(cache, sorted ? keys.count : 0, stream);
   if (!captured) last_.record(stream);
 }
 
 /// Without it, rows would have slots that they never came to.
-void RowCache::fetch(KernelRowCache cache, bool sorted, CUstream stream) try {
-  if (sorted) sort_.launch(stream, 1, kFetchLanes, cache, sorted_);
-  if (sorted) cache.jobs = sorted_;
-  const unsigned num_blocks = sorted ? kSortedBlocks : kFetchBlocks;
+///
+/// num_sorted  the most rows that are to be sorted; 0: none are
+void RowCache::fetch(KernelRowCache cache, std::uint64_t num_sorted, CUstream stream) try {
+  unsigned num_blocks = kFetchBlocks;
+  if (num_sorted != 0) {
+    const unsigned num_sorting = blocks_for(num_sorted, kFetchLanes);
+    context_.driver().call(symbol::memset_d8_async)(bins_, std::uint8_t{0}, kBinsBytes, stream);
+    count_.launch(stream, num_sorting, kFetchLanes, cache, bins_);
+    place_.launch(stream, num_sorting, kFetchLanes, cache, bins_, sorted_);
+    cache.jobs = sorted_;
+    num_blocks = kSortedBlocks;
+  }
   fetch_.launch(stream, std::min(num_blocks, blocks_for(kMaxCount, kLanes)), kFetchLanes, cache);
 } catch (...) {
   broken_ = true;

@@ -26,7 +26,8 @@ struct RowCacheOptions {
   std::uint32_t num_slots = 0;
   bool has_clock = false;   ///< else the least recently used of 32 slots make room
   bool write_back = false;  ///< rows may be stored to
-  bool sorts_all = false;   ///< for tests: short tables, too, as is_worth_sorting() says of long ones
+  bool sorts_all =
+      false;  ///< for tests: short tables, too, as is_worth_sorting() says of long ones
 };
 
 /// IsthmusRowCache of kernels/row_cache.cuh.
@@ -114,7 +115,7 @@ private:
   bool begin(CUstream stream);
   bool is_whole() const noexcept;
   void launch(const RowCacheKeys& keys, CUstream stream);
-  void fetch(KernelRowCache cache, bool sorted, CUstream stream);
+  void fetch(KernelRowCache cache, std::uint64_t num_sorted, CUstream stream);
   std::uint64_t told(std::size_t counter) const noexcept;
   unsigned blocks_for(std::uint64_t num_lanes, unsigned lanes) const noexcept;
   void await_device() const;
@@ -126,9 +127,9 @@ private:
   PinnedBuffer report_;
   DeviceBuffer maps_;
   KernelRowCache cache_;
-  CUdeviceptr sorted_ = 0;  ///< [num_slots] of jobs; 0: calls aren't sorted
-  Event last_;  ///< the last call that wasn't captured
-  Kernel ensure_, sort_, fetch_, update_, flush_;
+  CUdeviceptr bins_ = 0, sorted_ = 0;  ///< of jobs, [num_slots]; 0: calls aren't sorted
+  Event last_;                         ///< the last call that wasn't captured
+  Kernel ensure_, count_, place_, fetch_, update_, flush_;
   std::mutex mutex_;
   std::uint64_t told_full_ = 0, told_beyond_ = 0;
   bool broken_ = false;  ///< a call failed halfway

@@ -79,7 +79,9 @@ public:
   void fetch() {
     IsthmusRowCache ready = cache;
     if (sorts_) {
-      isthmus_row_cache_sort(cache, sorted.data());
+      std::vector<uint32_t> bins(size_t{2} * kIsthmusBins);
+      on_blocks([&] { isthmus_row_cache_count(cache, bins.data()); });
+      on_blocks([&] { isthmus_row_cache_place(cache, bins.data(), sorted.data()); });
       ready.jobs = sorted.data();
     }
     on_blocks([&] { isthmus_row_cache_fetch(ready); });

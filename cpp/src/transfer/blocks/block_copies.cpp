@@ -322,7 +322,7 @@ std::shared_ptr<PreparedWork> BlockCopies::prepare(const BlockCopy& copy,
     chosen.known = known;
     work->device = find_device(pools, chosen);
     if (work->device != nullptr) {
-      work->launch = launch_for(*work->device, chosen.route);
+      work->launch = launch_for(*work->device, chosen.route, pools.block_bytes);
       work->launch.urgent = options.priority == BlockPriority::urgent;
       if (options.num_multiprocessors != 0)
         work->launch.num_multiprocessors = options.num_multiprocessors;

@@ -37,7 +37,7 @@ struct BlockRoute {
 };
 
 /// A launch on as many multiprocessors as reach the speed of the link, or of the device's memory.
-BlockLaunch launch_for(const DevicePaths& device, const BlockRoute& route);
+BlockLaunch launch_for(const DevicePaths& device, const BlockRoute& route, std::size_t block_bytes);
 
 /// Predicted seconds until a copy is complete.
 double seconds_of(Way way, const DevicePaths& device, const BlockRoute& route,

@@ -177,10 +177,10 @@ bool BlockCopies::copy_short(std::span<const ManyCopy> copies) {
   PreparedWork work(driver_, devices_, many_);
   fill_once(work, paths, arrays.pieces());
   const BlockRoute route{ends.direction()};
-  work.launch = launch_for(paths, route);
   std::size_t size_bytes = 0;
   for (const std::uint64_t size : arrays.sizes) size_bytes += size;
   const BlockVolume volume{size_bytes / copies.size(), copies.size(), 0};
+  work.launch = launch_for(paths, route, volume.block_bytes);
   const double seconds =
       seconds_of(Way::kernel, paths, route, volume, work.launch.num_multiprocessors);
   carriers_.carry_short(size_bytes, copies.size(), seconds, [&] {
@@ -213,7 +213,7 @@ bool BlockCopies::take_pieces(PreparedWork& work, const CopyPieces& pieces, Uses
   DevicePaths& paths = devices_.at(ends.device());
   const ContextOfDevice context(paths.context());
   if (!devices_.block_obstacle(paths).empty()) return false;
-  work.launch = launch_for(paths, BlockRoute{ends.direction()});
+  work.launch = launch_for(paths, BlockRoute{ends.direction()}, 0);
   if (uses == Uses::once) {
     fill_once(work, paths, pieces);
     return true;

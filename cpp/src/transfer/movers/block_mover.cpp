@@ -94,7 +94,8 @@ std::string BlockMover::obstacle_with(const std::function<Kernels()>& open) {
 void BlockMover::prepare(Kernels kernels) {
   const Driver& driver = context_.driver();
   const Kernel blocks = kernels.get("blocks", "isthmus_blocks");
-  const Kernel sort = kernels.get("blocks", "isthmus_blocks_sort");
+  const Kernel count = kernels.get("blocks", "isthmus_blocks_count");
+  const Kernel place = kernels.get("blocks", "isthmus_blocks_place");
   const Kernel pieces = kernels.get("blocks", "isthmus_blocks_pieces");
   int least = 0;
   int most_urgent = 0;
@@ -104,7 +105,8 @@ void BlockMover::prepare(Kernels kernels) {
   report_.emplace(std::move(report));
   most_urgent_ = most_urgent;
   blocks_ = blocks;
-  sort_ = sort;
+  count_ = count;
+  place_ = place;
   pieces_ = pieces;
   kernels_.emplace(std::move(kernels));
 }
@@ -117,7 +119,7 @@ void BlockMover::move(const KernelBlocks& blocks, std::size_t num_layers, const 
   // A graph may run beside other copies, which the memory for sorted indices isn't for.
   if (how.sorts && !is_captured(context_.driver(), stream))
     return move_sorted(reported, num_layers, how, stream);
-  launch(reported, num_layers, how, stream);
+  launch(reported, num_layers, how, kMaxGroup, stream);
 }
 
 void BlockMover::move_sorted(const KernelBlocks& blocks, std::size_t num_layers,
@@ -127,19 +129,24 @@ void BlockMover::move_sorted(const KernelBlocks& blocks, std::size_t num_layers,
     const ScopedRelaxedCapture relaxed(context_.driver());
     sorting_ = std::make_unique<SortMemory>(context_);
   }
-  context_.driver().call(symbol::stream_wait_event)(stream, sorting_->left().handle(), 0U);
-  for (std::uint64_t first = 0; first < blocks.num_blocks; first += SortMemory::kMaxBlocks) {
-    const std::uint64_t count =
-        std::min<std::uint64_t>(SortMemory::kMaxBlocks, blocks.num_blocks - first);
-    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the obstacles were asked for
-    sort_->launch_as(settings_of(how), stream, 1, kLanes, blocks, first, count, sorting_->targets(),
-                     sorting_->sources(), how.host_end == HostEnd::target ? 1U : 0U);
-    KernelBlocks sorted = blocks;
-    sorted.num_blocks = count;
-    sorted.target_index = sorting_->targets();
-    sorted.source_index = sorting_->sources();
-    sorted.report = sorting_->report();
-    launch(sorted, num_layers, how, stream);
+  const Driver& driver = context_.driver();
+  driver.call(symbol::stream_wait_event)(stream, sorting_->left().handle(), 0U);
+  KernelPairs pairs{0, 0, sorting_->targets(), sorting_->sources(), sorting_->bins()};
+  pairs.by_target = how.host_end == HostEnd::target ? 1 : 0;
+  KernelBlocks sorted = blocks;
+  sorted.target_index = pairs.targets;
+  sorted.source_index = pairs.sources;
+  sorted.report = sorting_->report();
+  for (; pairs.first < blocks.num_blocks; pairs.first += SortMemory::kMaxBlocks) {
+    sorted.num_blocks = pairs.count =
+        std::min<std::uint64_t>(SortMemory::kMaxBlocks, blocks.num_blocks - pairs.first);
+    driver.call(symbol::memset_d8_async)(pairs.bins, std::uint8_t{0}, SortMemory::kBinsBytes,
+                                         stream);
+    const unsigned num_ctas = grid_of(divided(pairs.count, kWarpLanes), how.num_multiprocessors);
+    for (const std::optional<Kernel>* step : {&count_, &place_})
+      // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the obstacles were asked for
+      (*step)->launch_as(settings_of(how), stream, num_ctas, kLanes, blocks, pairs);
+    launch(sorted, num_layers, how, kRows, stream);
   }
   sorting_->left().record(stream);
 } catch (...) {
@@ -148,12 +155,13 @@ void BlockMover::move_sorted(const KernelBlocks& blocks, std::size_t num_layers,
   throw;
 }
 
+/// max_group   of pieces that a warp takes at once: of sorted ones few, so that few pages are in use
 void BlockMover::launch(KernelBlocks blocks, std::size_t num_layers, const BlockLaunch& how,
-                        CUstream stream) const {
+                        std::uint32_t max_group, CUstream stream) const {
   blocks.word_bytes = word_of(blocks, num_layers);
   blocks.is_paced = how.host_end == HostEnd::target ? 1 : 0;
   cut(blocks, num_layers, kWarpLanes * blocks.word_bytes);
-  blocks.group = group_of(blocks.num_pieces, how.num_multiprocessors, kRows);
+  blocks.group = std::min(max_group, group_of(blocks.num_pieces, how.num_multiprocessors, kRows));
   const unsigned num_ctas =
       grid_of(divided(blocks.num_pieces, blocks.group), how.num_multiprocessors);
   // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the obstacles were asked for

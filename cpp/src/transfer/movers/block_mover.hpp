@@ -70,19 +70,28 @@ private:
   Event left_;  ///< the launch that used it has ended
 };
 
+/// IsthmusPairs of kernels/blocks.cu.
+struct KernelPairs {
+  std::uint64_t first = 0, count = 0;
+  CUdeviceptr targets = 0, sources = 0, bins = 0;
+  std::uint32_t by_target = 0;
+};
+
 /// Where sorted indices are until a launch has read them.
 class SortMemory {
 public:
   static constexpr std::size_t kMaxBlocks = std::size_t{1} << 20U;  ///< that are sorted at once
+  static constexpr std::size_t kBinsBytes = 8192;  ///< 2 * kIsthmusBins words of kernels/blocks.cuh
 
   explicit SortMemory(const Context& context)
-      : memory_(context, (2 * kMaxBlocks + 1) * sizeof(std::uint64_t)),
+      : memory_(context, kBinsBytes + (2 * kMaxBlocks + 1) * sizeof(std::uint64_t)),
         left_(context, Event::Timing::disabled) {}
 
-  /// A report that nobody reads: wrong indices are reported while they are sorted.
-  CUdeviceptr report() const noexcept { return memory_.pointer(); }
-  CUdeviceptr targets() const noexcept { return report() + sizeof(std::uint64_t); }
+  CUdeviceptr bins() const noexcept { return memory_.pointer(); }
+  CUdeviceptr targets() const noexcept { return bins() + kBinsBytes; }
   CUdeviceptr sources() const noexcept { return targets() + kMaxBlocks * sizeof(std::uint64_t); }
+  /// A report that nobody reads: wrong indices are reported while they are sorted.
+  CUdeviceptr report() const noexcept { return sources() + kMaxBlocks * sizeof(std::uint64_t); }
   const Event& left() const noexcept { return left_; }
 
 private:
@@ -147,7 +156,7 @@ private:
   std::string obstacle_with(const std::function<Kernels()>& open);
   void prepare(Kernels kernels);
   void launch(KernelBlocks blocks, std::size_t num_layers, const BlockLaunch& how,
-              CUstream stream) const;
+              std::uint32_t max_group, CUstream stream) const;
   void move_sorted(const KernelBlocks& blocks, std::size_t num_layers, const BlockLaunch& how,
                    CUstream stream);
   Kernel::Settings settings_of(const BlockLaunch& how) const noexcept {
@@ -162,7 +171,7 @@ private:
   std::string obstacle_;
   std::optional<Kernels> kernels_;
   std::optional<Kernel> blocks_;
-  std::optional<Kernel> sort_;
+  std::optional<Kernel> count_, place_;
   std::optional<Kernel> pieces_;
   int most_urgent_ = 0;
   std::optional<PinnedBuffer> report_;
