@@ -8,13 +8,17 @@ __device__ inline void isthmus_move_blocks(const IsthmusBlocks& blocks) {
 #ifdef ISTHMUS_HOST_KERNELS
   for (uint64_t i = 0; i < blocks.num_pieces; ++i) isthmus_move_part<Word>(isthmus_part(blocks, i));
 #else
-  const uint64_t step = isthmus_num_lanes() / kIsthmusWarpLanes * blocks.group;
-  uint64_t first = isthmus_lane() / kIsthmusWarpLanes * blocks.group;
+  // All warps move pieces that follow each other before any moves later ones: of sorted blocks few
+  // pages are in use at a time.
+  const uint64_t num_warps = isthmus_num_lanes() / kIsthmusWarpLanes;
+  const uint64_t warp = isthmus_lane() / kIsthmusWarpLanes;
+  const uint32_t lane = isthmus_lane_of_warp();
+  const uint64_t place =
+      (lane / kIsthmusRows * num_warps + warp) * kIsthmusRows + lane % kIsthmusRows;
   IsthmusPace pace = {blocks.is_paced != 0};
-  for (; first < blocks.num_pieces; first += step) {
+  for (uint64_t first = 0; first < blocks.num_pieces; first += num_warps * blocks.group) {
     IsthmusPart own = {0, 0, 0};
-    const uint32_t lane = isthmus_lane_of_warp();
-    if (lane < blocks.group) own = isthmus_part(blocks, first + lane);
+    if (lane < blocks.group) own = isthmus_part(blocks, first + place);
     for (uint32_t k = 0; k < blocks.group; k += kIsthmusRows) {
       IsthmusPart rows[kIsthmusRows];
 #pragma unroll

@@ -248,9 +248,14 @@ extern "C" __global__ void __launch_bounds__(1024)
   const uint32_t at_once = stripes > 1 || kIsthmusRows > kIsthmusCacheLanes ? 1 : kIsthmusRows;
   const uint64_t step = isthmus_num_lanes() / kIsthmusCacheLanes * at_once;
   const uint64_t lane = isthmus_lane() % kIsthmusCacheLanes;
-  for (uint64_t n = isthmus_lane() / kIsthmusCacheLanes * at_once; n < count; n += step) {
-    IsthmusCacheJob job = {kIsthmusNobody, 0, kIsthmusNobody};
-    if (lane < at_once && n + lane < count) job = cache.jobs[(n + lane) / stripes];
+  const auto job_at = [&](uint64_t n) {
+    return lane < at_once && n + lane < count ? cache.jobs[(n + lane) / stripes]
+                                              : IsthmusCacheJob{kIsthmusNobody, 0, kIsthmusNobody};
+  };
+  uint64_t n = isthmus_lane() / kIsthmusCacheLanes * at_once;
+  for (IsthmusCacheJob next = job_at(n); n < count; n += step) {
+    const IsthmusCacheJob job = next;
+    next = job_at(n + step);  // it comes while rows are on their way
     const uint32_t first = uint32_t(n % stripes) * kStripeBytes;
     const uint32_t rest = cache.row_bytes - first;
     isthmus_move_jobs(cache, job, first, rest < kStripeBytes ? rest : kStripeBytes);

@@ -20,7 +20,9 @@ namespace {
 constexpr unsigned kLanes = 256;        // of a block of the kernels, and
 constexpr unsigned kFetchLanes = 1024;  // of the one that fetches wide rows
 constexpr unsigned kFetchBlocks = 16;
-constexpr unsigned kSortedBlocks = 4;       // few pages are in use at a time, and the link is full
+// Of sorted rows few are on their way, so that few pages are in use; the link is full.
+constexpr unsigned kSortedBlocks = 16;
+constexpr unsigned kSortedLanes = 256;
 constexpr std::uint64_t kBinsBytes = 8192;  // 2 * kIsthmusBins words of kernels/blocks.cuh
 constexpr unsigned kFlushBlocks = 16;       // more fill the queues that others' stores wait in
 constexpr std::uint64_t kNarrowBytes = 4096;  // kIsthmusNarrowBytes of kernels/row_cache.cuh
@@ -220,16 +222,16 @@ void RowCache::launch(const RowCacheKeys& keys, CUstream stream) {
 ///
 /// num_sorted  the most rows that are to be sorted; 0: none are
 void RowCache::fetch(KernelRowCache cache, std::uint64_t num_sorted, CUstream stream) try {
-  unsigned num_blocks = kFetchBlocks;
-  if (num_sorted != 0) {
-    const unsigned num_sorting = blocks_for(num_sorted, kFetchLanes);
-    context_.driver().call(symbol::memset_d8_async)(bins_, std::uint8_t{0}, kBinsBytes, stream);
-    count_.launch(stream, num_sorting, kFetchLanes, cache, bins_);
-    place_.launch(stream, num_sorting, kFetchLanes, cache, bins_, sorted_);
-    cache.jobs = sorted_;
-    num_blocks = kSortedBlocks;
-  }
-  fetch_.launch(stream, std::min(num_blocks, blocks_for(kMaxCount, kLanes)), kFetchLanes, cache);
+  if (num_sorted == 0)
+    return fetch_.launch(stream, std::min(kFetchBlocks, blocks_for(kMaxCount, kLanes)), kFetchLanes,
+                         cache);
+  const unsigned num_blocks = blocks_for(num_sorted, kFetchLanes);
+  context_.driver().call(symbol::memset_d8_async)(bins_, std::uint8_t{0}, kBinsBytes, stream);
+  count_.launch(stream, num_blocks, kFetchLanes, cache, bins_);
+  place_.launch(stream, num_blocks, kFetchLanes, cache, bins_, sorted_);
+  cache.jobs = sorted_;
+  fetch_.launch(stream, std::min(kSortedBlocks, blocks_for(kMaxCount, kLanes)), kSortedLanes,
+                cache);
 } catch (...) {
   broken_ = true;
   throw;

@@ -17,7 +17,7 @@ double number(std::size_t count) { return static_cast<double>(count); }
 
 /// One multiprocessor's seconds for a block, if few of them work. This and the following were
 /// measured on an H200: benchmarks/blocks/README.md.
-double kernel_seconds(std::size_t block_bytes) { return 95e-9 + number(block_bytes) / 28e9; }
+double kernel_seconds(std::size_t block_bytes) { return 95e-9 + number(block_bytes) / 30e9; }
 
 /// What a copy of a batch takes in addition to its bytes: 0.4 to 3.4 us between 4 and 16 KiB.
 constexpr double kBatchSeconds = 1.6e-6;
@@ -58,8 +58,10 @@ BlockLaunch launch_for(const DevicePaths& device, const BlockRoute& route,
   // What limits shorter ones is the link, or the finding of pages.
   block_bytes = std::max(block_bytes, std::size_t{4096});
   const double link = std::max(1e-12, link_seconds(device, route, block_bytes));
-  // A fifth more than it takes: the last of several add less.
-  const double wanted = std::ceil(1.2 * kernel_seconds(block_bytes) / link);
+  // Across the link more than it takes only fill the queues of the GPU; within the GPU the last of
+  // several add less than the first.
+  const double share = route.crosses ? 1 : 1.2;
+  const double wanted = std::ceil(share * kernel_seconds(block_bytes) / link);
   const int most = std::max(1, device.context().device().num_multiprocessors);
   BlockLaunch launch;
   launch.num_multiprocessors = static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(most)));

@@ -119,7 +119,7 @@ void BlockMover::move(const KernelBlocks& blocks, std::size_t num_layers, const 
   // A graph may run beside other copies, which the memory for sorted indices isn't for.
   if (how.sorts && !is_captured(context_.driver(), stream))
     return move_sorted(reported, num_layers, how, stream);
-  launch(reported, num_layers, how, kMaxGroup, stream);
+  launch(reported, num_layers, how, stream);
 }
 
 void BlockMover::move_sorted(const KernelBlocks& blocks, std::size_t num_layers,
@@ -146,7 +146,7 @@ void BlockMover::move_sorted(const KernelBlocks& blocks, std::size_t num_layers,
     for (const std::optional<Kernel>* step : {&count_, &place_})
       // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the obstacles were asked for
       (*step)->launch_as(settings_of(how), stream, num_ctas, kLanes, blocks, pairs);
-    launch(sorted, num_layers, how, kRows, stream);
+    launch(sorted, num_layers, how, stream);
   }
   sorting_->left().record(stream);
 } catch (...) {
@@ -155,13 +155,12 @@ void BlockMover::move_sorted(const KernelBlocks& blocks, std::size_t num_layers,
   throw;
 }
 
-/// max_group   of pieces that a warp takes at once: of sorted ones few, so that few pages are in use
 void BlockMover::launch(KernelBlocks blocks, std::size_t num_layers, const BlockLaunch& how,
-                        std::uint32_t max_group, CUstream stream) const {
+                        CUstream stream) const {
   blocks.word_bytes = word_of(blocks, num_layers);
   blocks.is_paced = how.host_end == HostEnd::target ? 1 : 0;
   cut(blocks, num_layers, kWarpLanes * blocks.word_bytes);
-  blocks.group = std::min(max_group, group_of(blocks.num_pieces, how.num_multiprocessors, kRows));
+  blocks.group = group_of(blocks.num_pieces, how.num_multiprocessors, kRows);
   const unsigned num_ctas =
       grid_of(divided(blocks.num_pieces, blocks.group), how.num_multiprocessors);
   // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the obstacles were asked for

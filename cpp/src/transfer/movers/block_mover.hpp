@@ -156,7 +156,7 @@ private:
   std::string obstacle_with(const std::function<Kernels()>& open);
   void prepare(Kernels kernels);
   void launch(KernelBlocks blocks, std::size_t num_layers, const BlockLaunch& how,
-              std::uint32_t max_group, CUstream stream) const;
+              CUstream stream) const;
   void move_sorted(const KernelBlocks& blocks, std::size_t num_layers, const BlockLaunch& how,
                    CUstream stream);
   Kernel::Settings settings_of(const BlockLaunch& how) const noexcept {
