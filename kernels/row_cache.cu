@@ -243,20 +243,20 @@ extern "C" __global__ void __launch_bounds__(1024)
 extern "C" __global__ void __launch_bounds__(1024)
     isthmus_row_cache_fetch(const __grid_constant__ IsthmusRowCache cache) {
   constexpr uint32_t kStripeBytes = 8192;
-  const uint64_t stripes = (cache.row_bytes + kStripeBytes - 1) / kStripeBytes;
-  const uint64_t count = stripes * cache.state->num_ready_jobs;
+  const uint32_t stripes = (cache.row_bytes + kStripeBytes - 1) / kStripeBytes;
+  const uint32_t count = stripes * cache.state->num_ready_jobs;  // the rows fit on the device
   const uint32_t at_once = stripes > 1 || kIsthmusRows > kIsthmusCacheLanes ? 1 : kIsthmusRows;
-  const uint64_t step = isthmus_num_lanes() / kIsthmusCacheLanes * at_once;
-  const uint64_t lane = isthmus_lane() % kIsthmusCacheLanes;
-  const auto job_at = [&](uint64_t n) {
+  const uint32_t step = uint32_t(isthmus_num_lanes() / kIsthmusCacheLanes) * at_once;
+  const uint32_t lane = uint32_t(isthmus_lane() % kIsthmusCacheLanes);
+  const auto job_at = [&](uint32_t n) {
     return lane < at_once && n + lane < count ? cache.jobs[(n + lane) / stripes]
                                               : IsthmusCacheJob{kIsthmusNobody, 0, kIsthmusNobody};
   };
-  uint64_t n = isthmus_lane() / kIsthmusCacheLanes * at_once;
+  uint32_t n = uint32_t(isthmus_lane() / kIsthmusCacheLanes) * at_once;
   for (IsthmusCacheJob next = job_at(n); n < count; n += step) {
     const IsthmusCacheJob job = next;
     next = job_at(n + step);  // it comes while rows are on their way
-    const uint32_t first = uint32_t(n % stripes) * kStripeBytes;
+    const uint32_t first = n % stripes * kStripeBytes;
     const uint32_t rest = cache.row_bytes - first;
     isthmus_move_jobs(cache, job, first, rest < kStripeBytes ? rest : kStripeBytes);
   }

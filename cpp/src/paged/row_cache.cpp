@@ -22,9 +22,9 @@ constexpr unsigned kFetchLanes = 1024;  // of the one that fetches wide rows
 constexpr unsigned kFetchBlocks = 16;
 // Of sorted rows few are on their way, so that few pages are in use; the link is full.
 constexpr unsigned kSortedBlocks = 16;
-constexpr unsigned kSortedLanes = 256;
-constexpr std::uint64_t kBinsBytes = 8192;  // 2 * kIsthmusBins words of kernels/blocks.cuh
-constexpr unsigned kFlushBlocks = 16;       // more fill the queues that others' stores wait in
+constexpr unsigned kSortedLanes = 512;
+constexpr std::uint64_t kBinsBytes = 8192;    // 2 * kIsthmusBins words of kernels/blocks.cuh
+constexpr unsigned kFlushBlocks = 16;         // more fill the queues that others' stores wait in
 constexpr std::uint64_t kNarrowBytes = 4096;  // kIsthmusNarrowBytes of kernels/row_cache.cuh
 constexpr std::uint64_t kChunk = 32;
 constexpr std::uint64_t kJobBytes = 12;
