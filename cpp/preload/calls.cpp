@@ -11,7 +11,10 @@ namespace isthmus::preload {
 namespace {
 
 constexpr u64 kLongCallNs = 10'000;
-constexpr u64 kNativeSites = 64;
+/// A native site takes 3 to 10 us, and so at most a hundredth of the time in calls that it is paid with. A
+/// loop of 100 tiny copies is a finding: the first calls of a thread have their sites on credit.
+constexpr u64 kNativeSiteNs = 1'000'000;
+constexpr u64 kNativeCreditNs = 127 * kNativeSiteNs;
 
 thread_local int depth __attribute__((tls_model("initial-exec"))) = 0;
 
@@ -63,13 +66,17 @@ void begin_copy(const Entry& entry, What& what, Begun& begun) {
   begun.would_replace = replaced == Replaced::would_be;
 }
 
-/// Python's frames are read in a tenth of a microsecond, native ones in several.
-u32 site_of(Thread& thread, u64 ns) {
+/// Python's frames are read in a tenth of a microsecond. Hidden calls pay for their sites alone: other
+/// calls, however many, leave them what names their lines.
+u32 site_of(Thread& thread, const Taken& taken) {
+  u64& debt_ns = thread.site_debts_ns[taken.hidden ? 1 : 0];
+  debt_ns -= debt_ns < taken.ns ? debt_ns : taken.ns;
   if (settings.sites == 0) return 0;
-  if (ns >= kLongCallNs) return site_here(thread);
-  const u64 number = thread.short_calls++;
-  if (number % (settings.sites * kNativeSites) == 0) return site_here(thread);
-  return number % settings.sites == 0 ? python_site(thread) : 0;
+  if (taken.ns < kLongCallNs && thread.short_calls++ % settings.sites != 0) return 0;
+  if (const u32 site = python_site(thread)) return site;
+  if (debt_ns > kNativeCreditNs) return 0;
+  debt_ns += kNativeSiteNs;
+  return native_site();
 }
 
 /// A wait that only the copy before it caused.
@@ -116,7 +123,7 @@ void end_call(const Entry& entry, const What& what, const Begun& begun, CUresult
   taken.hidden = is_hidden(*thread, entry, what, begun);
   taken.replaced = begun.is_replaced || begun.would_replace;
   const bool is_copy = entry.entry_class == kCopy;
-  if (is_copy || taken.hidden || entry.entry_class == kPin) taken.site = site_of(*thread, taken.ns);
+  if (is_copy || taken.hidden || entry.entry_class == kPin) taken.site = site_of(*thread, taken);
   count_call(*thread, entry, what, taken);
   if (is_copy && what.linear && what.target == kDevice && what.bytes >= kMinRepeated &&
       (what.source == kPageable || what.source == kPinned) && !taken.failed && !taken.captured)

@@ -77,7 +77,9 @@ bool is_on_device(const What& what, CUdevice device) {
 bool is_wanted(const Entry& entry) {
   if (settings.only[0] == '\0' || strcmp(settings.only, entry.name) == 0) return true;
   Thread* const thread = this_thread();
-  const u32 site = thread == nullptr ? 0 : site_here(*thread);
+  if (thread == nullptr) return false;
+  const u32 python = python_site(*thread);
+  const u32 site = python != 0 ? python : native_site();
   return site != 0 && strstr(tables.sites[site - 1].place, settings.only) != nullptr;
 }
 

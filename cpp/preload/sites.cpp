@@ -32,7 +32,7 @@ const char* name_of(const char* path) {
 
 bool is_cudas(const Dl_info& info) {
   Dl_info own{};
-  dladdr(reinterpret_cast<void*>(&site_here), &own);
+  dladdr(reinterpret_cast<void*>(&native_site), &own);
   if (info.dli_fbase == own.dli_fbase) return true;
   const char* const name = name_of(info.dli_fname);
   constexpr const char* libraries[] = {"libcuda.so", "libcudart.so", "libcudart-",
@@ -74,8 +74,7 @@ void write_place(SiteRow& row, uintptr_t instruction) {
 
 }  // namespace
 
-u32 site_here(Thread& thread) {
-  if (const u32 site = python_site(thread)) return site;
+u32 native_site() {
   const Unwinder unwinder = find_unwinder();
   if (unwinder.backtrace == nullptr || unwinder.instruction_of == nullptr) {
     dlerror();  // the program must not take it for its own

@@ -40,6 +40,7 @@ struct Thread {
   LastCopy last_copy;
   KnownContext context;
   u64 short_calls;
+  u64 site_debts_ns[2];  ///< for native sites: of calls that weren't hidden, and of hidden ones
   KnownKind kinds[64];
   KnownCode codes[64];
 };

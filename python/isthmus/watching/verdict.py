@@ -165,7 +165,10 @@ def _portion(row: Calls, process: Process) -> _Portion:
 
 
 def _repeated(portions: list[_Portion], processes: Sequence[Process]) -> Iterator[Share]:
-    """Take all copies but the first of what seem to be the same bytes."""
+    """
+    Take all copies but the first of what seem to be the same bytes. Their place is the first one's;
+    that of later ones may not have been recorded.
+    """
     again: defaultdict[Site, float] = defaultdict(float)
     for process in processes:
         for repeat in process.repeats:
@@ -177,7 +180,7 @@ def _repeated(portions: list[_Portion], processes: Sequence[Process]) -> Iterato
         uploads = [
             one
             for one in portions
-            if one.row.site == site
+            if one.row.site in {site, Site()}
             and one.row.direction == "up"
             and one.row.size_class >= compared_bits
             and one.bytes

@@ -102,6 +102,16 @@ def test_ranks_are_one_line_each_and_the_slowest_comes_first(tmp_path: Path) -> 
     assert text.count("Copies took") == 1
 
 
+def test_places_of_few_sampled_calls_are_named_beside_those_that_were_not_recorded(
+    tmp_path: Path,
+) -> None:
+    file = upload(CounterFile(), 1024, 999 * MS, calls=99_900, source="pinned")
+    upload(file, 1024, MS, calls=100, source="pinned", site="main+0x12")
+    found = reported(tmp_path, file)
+    assert "at (place not recorded): 999 ms\n    at main+0x12: 1.00 ms\n" in watch_as_text(found)
+    assert verdict_line(found).endswith("at main+0x12.")
+
+
 def test_tables_that_repeat_the_process_and_rows_that_matter_to_nobody_are_left_out(
     tmp_path: Path,
 ) -> None:

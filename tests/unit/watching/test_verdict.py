@@ -123,6 +123,16 @@ def test_a_second_counts_for_one_cause(tmp_path: Path) -> None:
     assert total(causes[Cause.PAGEABLE_UP])[0] == pytest.approx(0.01)
 
 
+def test_uploads_whose_place_was_not_recorded_are_copied_again_at_the_firsts(
+    tmp_path: Path,
+) -> None:
+    file = upload(CounterFile(), 50 * MIB, 10 * MS, site="main+0x12")
+    upload(file, 50 * MIB, 40 * MS, calls=4)
+    file.repeat("main+0x12", calls=5, bytes=250 * MIB, ns=50 * MS, first_ns=10 * MS)
+    (share,) = found(judged(tmp_path, file))[Cause.REPEATED].shares
+    assert (share.site.place, share.now) == ("main+0x12", pytest.approx(0.04))
+
+
 @pytest.mark.parametrize(("kibibytes", "again"), [(128, False), (256, True)])
 def test_shorter_uploads_than_those_that_are_compared_are_not_copied_again(
     tmp_path: Path, kibibytes: int, again: bool

@@ -43,8 +43,8 @@ def watch(
         typer.Option(
             metavar="N",
             min=0,
-            help="Note the place of each copy of 10 us or more and of one in N shorter ones; 0: "
-            "of none.  [default: 16]",
+            help="Note the line of Python of each copy of 10 us or more and of one in N shorter "
+            "ones; 0: no places at all.  [default: 16]",
         ),
     ] = None,
     live: Annotated[

@@ -110,9 +110,13 @@ def verdict_line(report: WatchReport) -> str:
     most = ""
     if worst:
         saved = readable(worst.seconds - worst.predicted_seconds, "s")
-        most = f" Most: {worst.cause}, {saved} at {worst.places[0].site or UNKNOWN}."
+        most = f" Most: {worst.cause}, {saved} at {_first_place(worst)}."
     modelled = "modelled: " if report.modelled else ""
     return f"isthmus watch: {rank}pid {pid}: {modelled}{verdict_sentence(report)}{most}"
+
+
+def _first_place(one: Finding) -> str:
+    return next((place.site for place in one.places if place.site), UNKNOWN)
 
 
 def exec_line(report: WatchReport, none: str) -> str:
@@ -207,7 +211,7 @@ def _ranks_table(ranks: Sequence[WatchReport], most: int) -> Table:
     rows = []
     for one in sorted(ranks, key=lambda one: -one.verdict.seconds):
         worst = next(iter(worth_telling(one)), None)
-        place = (worst.places[0].site or UNKNOWN) if worst else ""
+        place = _first_place(worst) if worst else ""
         seconds = (one.verdict.seconds, one.verdict.avoidable_seconds)
         took = (readable(each, "s") if each else "" for each in seconds)
         rows.append((one.rank, worst.cause if worst else "", place, *took))
@@ -281,7 +285,9 @@ def cause_text(one: Finding) -> str:
 
 def _finding_lines(one: Finding, width: int) -> list[str]:
     change = wrapped(f"    change: {one.change}", width, indent="      ")
-    places = [place for place in one.places if place.seconds >= _SMALL * one.seconds]
+    # Of native places few calls are recorded: they are compared among themselves.
+    recorded = sum(place.seconds for place in one.places if place.site)
+    places = [place for place in one.places if place.seconds >= _SMALL * recorded]
     more = len(places) - _MOST_PLACES
     return [
         *wrapped(f"- {cause_text(one)}", width),
