@@ -1,4 +1,6 @@
 // Copies transfer every byte, and no others, with either kind of host memory.
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <atomic>
 #include <string>
@@ -162,7 +164,7 @@ TEST_F(Copy, ThroughAPinnedBuffersDevicePointerReachesTheBuffer) {
 /// What `isthmus watch` and `exec` stand on: they wait where the driver does.
 class CopyOfPageableMemory : public MachineUnderTest {
 protected:
-  enum class Way { up, down };
+  enum class Way { up, blocking_up, per_thread_up, down };
 
   /// Whether a copy returns while its stream is held, before so many others could have been made.
   /// An upload has then read its source.
@@ -174,15 +176,19 @@ protected:
     driver().call(symbol::ctx_synchronize)();
     std::atomic<bool> returned{false};
     Gate held = gate();
-    held.hold(work_);
+    held.hold(held_for(way));
     std::thread copying([&] {
       driver().call(symbol::ctx_push_current)(context());
-      if (way == Way::up) {
-        driver().call(symbol::memcpy_htod_async)(device, host.data(), size_bytes, work_);
-        std::ranges::fill(host, std::uint8_t{0});
-      } else {
+      if (way == Way::down) {
         driver().call(symbol::memcpy_dtoh_async)(host.data(), device, size_bytes, work_);
+      } else if (way == Way::up) {
+        driver().call(symbol::memcpy_htod_async)(device, host.data(), size_bytes, work_);
+      } else if (way == Way::blocking_up) {
+        driver().call(symbol::memcpy_htod)(device, host.data(), size_bytes);
+      } else {
+        EXPECT_EQ(per_thread_upload_(device, host.data(), size_bytes), CUDA_SUCCESS);
       }
+      if (way != Way::down) std::ranges::fill(host, std::uint8_t{0});
       returned = true;
     });
     for (int i = 0; i < most_meanwhile && !returned; ++i) copy_elsewhere();
@@ -190,12 +196,20 @@ protected:
     held.open();
     copying.join();
     synchronize(work_);
-    if (way == Way::up) driver().call(symbol::memcpy_dtoh)(host.data(), device, size_bytes);
+    if (way != Way::down) driver().call(symbol::memcpy_dtoh)(host.data(), device, size_bytes);
     EXPECT_TRUE(host == sent) << size_bytes << " bytes";
     return was_early;
   }
 
+  bool has_per_thread_upload() const { return per_thread_upload_ != nullptr; }
+
 private:
+  /// Whose work comes before the copy.
+  CUstream held_for(Way way) const {
+    if (way == Way::blocking_up) return ordered_;
+    return way == Way::per_thread_up ? CU_STREAM_LEGACY : work_;
+  }
+
   /// Of pinned memory: behind a pageable download that waits, the driver holds up those of other
   /// streams, too, and behind many uploads that are held, those of more than 64 KiB.
   void copy_elsewhere() {
@@ -207,12 +221,19 @@ private:
     MachineUnderTest::SetUp();
     if (IsSkipped()) return;
     work_ = stream();
+    ordered_ = stream(CU_STREAM_DEFAULT);
+    void* const library = dlopen(driver().path().c_str(), RTLD_NOW | RTLD_NOLOAD);
+    if (library != nullptr)
+      per_thread_upload_ =
+          reinterpret_cast<decltype(per_thread_upload_)>(dlsym(library, "cuMemcpyHtoD_v2_ptds"));
     other_ = stream();
     few_ = device_memory(kKiB);
     pinned_ = pinned_memory(kKiB);
   }
 
   CUstream work_ = nullptr;
+  CUstream ordered_ = nullptr;  ///< blocking copies come after its work
+  CUresult (*per_thread_upload_)(CUdeviceptr, const void*, std::size_t) = nullptr;
   CUstream other_ = nullptr;
   CUdeviceptr few_ = 0;
   std::uint8_t* pinned_ = nullptr;
@@ -228,6 +249,21 @@ TEST_F(CopyOfPageableMemory, ToTheDeviceWaitsForAHeldStreamWhenItIsLarge) {
   constexpr int most_meanwhile = 300;
   for (const std::size_t size_bytes : {2 * kMiB + 1, 16 * kMiB})
     EXPECT_FALSE(returns_while_held(Way::up, size_bytes, most_meanwhile)) << size_bytes << " bytes";
+}
+
+TEST_F(CopyOfPageableMemory, ToTheDeviceInABlockingCallWaitsForAHeldStreamAtEverySize) {
+  constexpr int most_meanwhile = 300;
+  for (const std::size_t size_bytes : {4ul, kKiB, 64 * kKiB, 64 * kKiB + 1, 2 * kMiB, 16 * kMiB})
+    EXPECT_FALSE(returns_while_held(Way::blocking_up, size_bytes, most_meanwhile))
+        << size_bytes << " bytes";
+}
+
+TEST_F(CopyOfPageableMemory, ToTheDeviceInTheThreadsOwnStreamWaitsForTheHeldLegacyStream) {
+  ASSERT_TRUE(has_per_thread_upload());
+  constexpr int most_meanwhile = 300;
+  for (const std::size_t size_bytes : {4ul, kKiB, 64 * kKiB, 64 * kKiB + 1, 2 * kMiB, 16 * kMiB})
+    EXPECT_FALSE(returns_while_held(Way::per_thread_up, size_bytes, most_meanwhile))
+        << size_bytes << " bytes";
 }
 
 TEST_F(CopyOfPageableMemory, ToTheHostWaitsForAHeldStreamAtEverySize) {

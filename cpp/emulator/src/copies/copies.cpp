@@ -164,7 +164,10 @@ CUresult copy_blocking(const char* symbol, const Copy& copy, CUstream handle = n
     if (place.host != HostKind::pageable) {
       transfer_and_wait(lock, place, copy, pinned_pace());
     } else if (copy.direction == Direction::host_to_device) {
-      drain(lock, *place.stream);
+      // After all that comes before new work in the stream, which may be another's: the legacy one's.
+      const auto turn = std::make_shared<Operation>();
+      enqueue(lock, place.stream, turn);
+      machine().scheduler.wait(lock, turn);
       const OperationPtr last = send_pageable(lock, place, copy, kStageBytes);
       if (place.synchronous) machine().scheduler.wait(lock, last);
     } else {
