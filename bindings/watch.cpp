@@ -1,5 +1,6 @@
 // The layout of the files in which watched processes count, for Python: made of the rows of counters.inc.
 #include <cstddef>
+#include <type_traits>
 
 #include <nanobind/nanobind.h>
 
@@ -12,18 +13,12 @@ namespace {
 
 using namespace isthmus::preload;
 
+/// As Python's struct calls it.
 template <typename Type>
-constexpr const char* kFormat = nullptr;
-template <>
-constexpr const char* kFormat<u8> = "B";
-template <>
-constexpr const char* kFormat<u16> = "H";
-template <>
-constexpr const char* kFormat<u32> = "I";
-template <>
-constexpr const char* kFormat<u64> = "Q";
-template <>
-constexpr const char* kFormat<text> = "s";
+constexpr const char* format_of() {
+  if (std::is_same_v<Type, text>) return "s";
+  return sizeof(Type) == 1 ? "B" : sizeof(Type) == 2 ? "H" : sizeof(Type) == 4 ? "I" : "Q";
+}
 
 template <size_t Number>
 nb::list names(const char* const (&given)[Number]) {
@@ -40,17 +35,12 @@ nb::dict watch_layout() {
   // clang-format off
 #define ISTHMUS_RECORD(name) { using Record = name; const char* const record = #name; nb::list members;
 #define ISTHMUS_ARRAY(type, member, number) \
-  members.append(nb::make_tuple(#member, kFormat<type>, number, offsetof(Record, member)));
+  members.append(nb::make_tuple(#member, format_of<type>(), number, offsetof(Record, member)));
 #define ISTHMUS_MEMBER(type, member) ISTHMUS_ARRAY(type, member, 1)
 #define ISTHMUS_END records[record] = nb::make_tuple(sizeof(Record), members); }
 #define ISTHMUS_TABLE(member, record, capacity) \
   tables.append(nb::make_tuple(#member, #record, capacity, layout.member));
 #include "preload/counters.inc"
-#undef ISTHMUS_TABLE
-#undef ISTHMUS_END
-#undef ISTHMUS_ARRAY
-#undef ISTHMUS_MEMBER
-#undef ISTHMUS_RECORD
   // clang-format on
   nb::dict all;
   all["magic"] = kCountersMagic;

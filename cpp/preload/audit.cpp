@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "preload/binding.hpp"
+#include "preload/texts.hpp"
 
 #define ISTHMUS_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -18,10 +19,7 @@ intptr_t distance = 0;
 
 }  // namespace
 
-ISTHMUS_EXPORT unsigned la_version(unsigned) {
-  real_dlsym();  // enters the names
-  return LAV_CURRENT;
-}
+ISTHMUS_EXPORT unsigned la_version(unsigned) { return LAV_CURRENT; }
 
 ISTHMUS_EXPORT unsigned la_objopen(link_map* map, Lmid_t space, uintptr_t* cookie) {
   *cookie = reinterpret_cast<uintptr_t>(map);
@@ -34,9 +32,7 @@ ISTHMUS_EXPORT unsigned la_objopen(link_map* map, Lmid_t space, uintptr_t* cooki
     distance = static_cast<intptr_t>(map->l_addr) - static_cast<intptr_t>(own->l_addr);
     return LA_FLG_BINDFROM;
   }
-  const char* const slash = strrchr(map->l_name, '/');
-  const char* const name = slash == nullptr ? map->l_name : slash + 1;
-  const bool is_driver = strncmp(name, "libcuda.so", strlen("libcuda.so")) == 0;
+  const bool is_driver = strncmp(file_name(map->l_name), "libcuda.so", strlen("libcuda.so")) == 0;
   return is_driver ? LA_FLG_BINDFROM | LA_FLG_BINDTO : LA_FLG_BINDFROM;
 }
 

@@ -26,25 +26,6 @@ DriverFunctions driver;
 
 namespace {
 
-constexpr unsigned kTableSize = 512;  // more than twice as many as entries
-static_assert(kTableSize > 2 * kNumEntries);
-
-struct AddressRow {
-  void* real;
-  Entry* entry;
-};
-AddressRow by_address[kTableSize];
-Entry* by_name[kTableSize];
-
-unsigned hash_of(const char* name) {
-  unsigned hash = 2166136261U;  // FNV-1a
-  for (; *name != '\0'; ++name) hash = (hash ^ static_cast<unsigned char>(*name)) * 16777619U;
-  return hash;
-}
-unsigned hash_of(const void* address) {
-  return static_cast<unsigned>((reinterpret_cast<uintptr_t>(address) >> 4U) * 2654435761U >> 12U);
-}
-
 /// The code of a library, from whose calls nothing is wanted.
 struct Range {
   uintptr_t begin;
@@ -84,36 +65,10 @@ bool is_ignored(const void* caller) {
 pthread_mutex_t binding = PTHREAD_MUTEX_INITIALIZER;
 bool is_bound = false;
 
-void enter_address(void* real, Entry& entry) {
-  unsigned slot = hash_of(real) % kTableSize;
-  while (by_address[slot].real != nullptr && by_address[slot].real != real)
-    slot = (slot + 1) % kTableSize;
-  by_address[slot] = {real, &entry};
-  __atomic_store_n(&entry.real, real, __ATOMIC_RELEASE);
-}
-
 DriverFunctions functions_of(void* library, Dlsym find) {
-  const auto get = [&]<typename Function>(Function*& function, const char* name) {
-    function = reinterpret_cast<Function*>(find(library, name));
-  };
-  DriverFunctions found{};
-  get(found.pointer_attributes, "cuPointerGetAttributes");
-  get(found.pointer_attribute, "cuPointerGetAttribute");
-  get(found.is_capturing, "cuStreamIsCapturing");
-  get(found.stream_flags, "cuStreamGetFlags");
-  get(found.synchronize, "cuStreamSynchronize");
-  get(found.exchange_mode, "cuThreadExchangeStreamCaptureMode");
-  get(found.create_event, "cuEventCreate");
-  get(found.record, "cuEventRecord");
-  get(found.wait_for_event, "cuEventSynchronize");
-  get(found.destroy_event, "cuEventDestroy_v2");
-  get(found.current_context, "cuCtxGetCurrent");
-  get(found.context_id, "cuCtxGetId");
-  get(found.current_device, "cuCtxGetDevice");
-  get(found.primary_state, "cuDevicePrimaryCtxGetState");
-  get(found.retain_primary, "cuDevicePrimaryCtxRetain");
-  get(found.release_primary, "cuDevicePrimaryCtxRelease_v2");
-  return found;
+#define ISTHMUS_FUNCTION(type, symbol, member) reinterpret_cast<PFN_##type>(find(library, #symbol)),
+  return {ISTHMUS_DRIVER_FUNCTIONS(ISTHMUS_FUNCTION)};
+#undef ISTHMUS_FUNCTION
 }
 
 /// Another thread may have held the lock when the process was forked.
@@ -145,31 +100,24 @@ bool are_of_one_library(const void* one, const void* other) {
 }
 
 /// A signal handler that calls the driver must not meet a lock that its own thread holds.
-class Locked {
-public:
-  Locked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before_);
-    pthread_mutex_lock(&binding);
-  }
-  ~Locked() {
-    pthread_mutex_unlock(&binding);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
-
-private:
-  sigset_t before_;
-};
+template <typename Work>
+void locked(Work work) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  pthread_mutex_lock(&binding);
+  work();
+  pthread_mutex_unlock(&binding);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
 
 }  // namespace
 
 Entry* entry_named(const char* name) {
-  for (unsigned slot = hash_of(name) % kTableSize; by_name[slot] != nullptr;
-       slot = (slot + 1) % kTableSize)
-    if (strcmp(by_name[slot]->name, name) == 0) return by_name[slot];
+  if (strncmp(name, "cu", 2) != 0) return nullptr;
+  for (Entry& entry : entries)
+    if (strcmp(entry.name, name) == 0) return &entry;
   return nullptr;
 }
 
@@ -180,11 +128,6 @@ Dlsym real_dlsym() {
   // that calls dlsym.
   found = reinterpret_cast<Dlsym>(dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5"));
   if (found == nullptr) abort();  // no libc that this library could have been linked with
-  for (Entry& entry : entries) {
-    unsigned slot = hash_of(entry.name) % kTableSize;
-    while (by_name[slot] != nullptr && by_name[slot] != &entry) slot = (slot + 1) % kTableSize;
-    by_name[slot] = &entry;
-  }
   __atomic_store_n(&isthmus_real_dlsym, found, __ATOMIC_RELEASE);
   return found;
 }
@@ -220,8 +163,8 @@ bool bind_driver() {
   Search search{reinterpret_cast<uintptr_t>(find(library, "cuInit")), {}};
   dl_iterate_phdr(find_range, &search);
 
-  const Locked locked;
-  if (!is_bound) {
+  locked([&] {
+    if (is_bound) return;
     driver = functions;
     ignored[0] = search.found;  // the driver asks for its own functions
     num_ignored = 1;
@@ -231,28 +174,24 @@ bool bind_driver() {
     // Last: other threads' calls don't wait for the lock from then on, and are to be counted.
     for (int i = 0; i < kNumEntries; ++i) {
       if (next[i] != nullptr && next[i] != found[i]) let_others_between(entries[i], next[i]);
-      if (found[i] != nullptr) enter_address(found[i], entries[i]);
+      if (found[i] != nullptr) __atomic_store_n(&entries[i].real, found[i], __ATOMIC_RELEASE);
     }
     __atomic_store_n(&is_bound, true, __ATOMIC_RELEASE);
-  }
+  });
   errno = error;
   return true;
 }
 
 void begin_counting_late() {
   const int error = errno;
-  {
-    const Locked locked;
-    begin_counting_in_child();
-  }
+  locked(begin_counting_in_child);
   errno = error;
 }
 
 void* substitute(void* address) {
   if (address == nullptr || !bind_driver()) return address;
-  for (unsigned slot = hash_of(address) % kTableSize; by_address[slot].real != nullptr;
-       slot = (slot + 1) % kTableSize)
-    if (by_address[slot].real == address) return by_address[slot].entry->given;
+  for (int i = kNumEntries; i-- > 0;)  // of two names of one function, the later row
+    if (entries[i].real == address) return entries[i].given;
   return address;
 }
 
@@ -290,12 +229,9 @@ extern "C" __attribute__((visibility("hidden"), used)) Found isthmus_dlsym(void*
   // RTLD_DEFAULT, and a handle of the program itself, find us, who were not there.
   if (found == entry->exported) found = find(RTLD_NEXT, name);
   void* const given = substitute(found);
-  if (given != found) {
-    count_given(Given::by_dlsym);
-  } else if (found != nullptr && handle != RTLD_DEFAULT) {
+  if (given == found && found != nullptr && handle != RTLD_DEFAULT)
     note_unwatched(name, 0);  // a second driver's
-  }
-  return {given, 1};  // null: dlerror() says what it would have said
+  return {given, 1};          // null: dlerror() says what it would have said
 }
 
 }  // namespace

@@ -5,25 +5,31 @@
 
 namespace isthmus::preload {
 
-/// Functions of the driver that are used, not watched. Null until the driver is bound.
+/// Functions of the driver that are used, not watched: type in cudaTypedefs.h, name, and member.
+#define ISTHMUS_DRIVER_FUNCTIONS(FUNCTION)                                              \
+  FUNCTION(cuPointerGetAttributes_v7000, cuPointerGetAttributes, pointer_attributes)    \
+  FUNCTION(cuPointerGetAttribute_v4000, cuPointerGetAttribute, pointer_attribute)       \
+  FUNCTION(cuStreamIsCapturing_v10000, cuStreamIsCapturing, is_capturing)               \
+  FUNCTION(cuStreamGetFlags_v5050, cuStreamGetFlags, stream_flags)                      \
+  FUNCTION(cuStreamSynchronize_v2000, cuStreamSynchronize, synchronize)                 \
+  FUNCTION(cuThreadExchangeStreamCaptureMode_v10010, cuThreadExchangeStreamCaptureMode, \
+           exchange_mode)                                                               \
+  FUNCTION(cuEventCreate_v2000, cuEventCreate, create_event)                            \
+  FUNCTION(cuEventRecord_v2000, cuEventRecord, record)                                  \
+  FUNCTION(cuEventSynchronize_v2000, cuEventSynchronize, wait_for_event)                \
+  FUNCTION(cuEventDestroy_v4000, cuEventDestroy_v2, destroy_event)                      \
+  FUNCTION(cuCtxGetCurrent_v4000, cuCtxGetCurrent, current_context)                     \
+  FUNCTION(cuCtxGetId_v12000, cuCtxGetId, context_id)                                   \
+  FUNCTION(cuCtxGetDevice_v2000, cuCtxGetDevice, current_device)                        \
+  FUNCTION(cuDevicePrimaryCtxGetState_v7000, cuDevicePrimaryCtxGetState, primary_state) \
+  FUNCTION(cuDevicePrimaryCtxRetain_v7000, cuDevicePrimaryCtxRetain, retain_primary)    \
+  FUNCTION(cuDevicePrimaryCtxRelease_v11000, cuDevicePrimaryCtxRelease_v2, release_primary)
+#define ISTHMUS_FUNCTION(type, symbol, member) PFN_##type member;
+/// Null until the driver is bound, and where it is too old.
 struct DriverFunctions {
-  PFN_cuPointerGetAttributes_v7000 pointer_attributes;
-  PFN_cuPointerGetAttribute_v4000 pointer_attribute;
-  PFN_cuStreamIsCapturing_v10000 is_capturing;
-  PFN_cuStreamGetFlags_v5050 stream_flags;
-  PFN_cuStreamSynchronize_v2000 synchronize;
-  PFN_cuThreadExchangeStreamCaptureMode_v10010 exchange_mode;
-  PFN_cuEventCreate_v2000 create_event;
-  PFN_cuEventRecord_v2000 record;
-  PFN_cuEventSynchronize_v2000 wait_for_event;
-  PFN_cuEventDestroy_v4000 destroy_event;
-  PFN_cuCtxGetCurrent_v4000 current_context;
-  PFN_cuCtxGetId_v12000 context_id;
-  PFN_cuCtxGetDevice_v2000 current_device;
-  PFN_cuDevicePrimaryCtxGetState_v7000 primary_state;
-  PFN_cuDevicePrimaryCtxRetain_v7000 retain_primary;
-  PFN_cuDevicePrimaryCtxRelease_v11000 release_primary;
+  ISTHMUS_DRIVER_FUNCTIONS(ISTHMUS_FUNCTION)
 };
+#undef ISTHMUS_FUNCTION
 extern DriverFunctions driver;
 
 using Dlsym = void* (*)(void*, const char*);

@@ -1,7 +1,6 @@
 #include "preload/calls.hpp"
 
 #include "preload/binding.hpp"
-#include "preload/counting.hpp"
 #include "preload/replacing.hpp"
 #include "preload/settings.hpp"
 #include "preload/sites.hpp"
@@ -15,8 +14,6 @@ constexpr u64 kLongCallNs = 10'000;
 /// loop of 100 tiny copies is a finding: the first calls of a thread have their sites on credit.
 constexpr u64 kNativeSiteNs = 1'000'000;
 constexpr u64 kNativeCreditNs = 127 * kNativeSiteNs;
-
-thread_local int depth __attribute__((tls_model("initial-exec"))) = 0;
 
 bool crosses_pageable(const What& what) {
   return (what.source == kPageable && what.target == kDevice) ||
@@ -45,25 +42,24 @@ bool is_captured(const Entry& entry, const What& what) {
 /// nothing may wait.
 bool is_still_pageable(What& what) {
   const bool is_up = what.source == kPageable;
-  const auto* const host = static_cast<const char*>(is_up ? what.from : what.to);
   Kind& kind = is_up ? what.source : what.target;
-  kind = kind_now(host);
+  kind = kind_now(is_up ? what.from : what.to);
   return kind == kPageable;
 }
 
 /// Waits where the driver would wait, so that kernels' time is told from the copy's. What the wait
 /// fails with, the copy fails with.
-void begin_copy(const Entry& entry, What& what, Begun& begun) {
-  begun.is_captured = is_captured(entry, what);
+void begin_copy(const Entry& entry, What& what, Taken& taken) {
+  taken.captured = is_captured(entry, what);
   if (!waits(entry, what) || what.bytes <= kMostSmall || num_captures() > 0) return;
   if (!what.linear || !is_still_pageable(what)) return;
   const bool is_to_be_replaced = !is_staged_at_once(what) && is_replaceable(what);
   const CUresult waited = wait_for(stream_of(entry, what), is_to_be_replaced);
-  begun.wait_ns = ns_since(begun.begin_ns);
+  taken.wait_ns = ns_since(taken.begin_ns);
   if (waited != CUDA_SUCCESS || !is_to_be_replaced) return;
   const Replaced replaced = replace(entry, what);
-  begun.is_replaced = replaced == Replaced::done;
-  begun.would_replace = replaced == Replaced::would_be;
+  taken.done = replaced == Replaced::done;
+  taken.replaced = replaced != Replaced::no;
 }
 
 /// Python's frames are read in a tenth of a microsecond. Hidden calls pay for their sites alone: other
@@ -88,40 +84,34 @@ bool follows_copy(const Thread& thread, const Entry& entry, const What& what) {
   return is_same && thread.row->launches == last.launches;
 }
 
-bool is_hidden(const Thread& thread, const Entry& entry, const What& what, const Begun& begun) {
+bool is_hidden(const Thread& thread, const Entry& entry, const What& what, const Taken& taken) {
   if (entry.entry_class == kCopy)
-    return entry.asynchronous && !begun.is_captured && waits(entry, what);
+    return entry.asynchronous && !taken.captured && waits(entry, what);
   return follows_copy(thread, entry, what);
 }
 
 }  // namespace
 
-Nesting::Nesting() : is_inside_(depth++ != 0) {}
-Nesting::~Nesting() { --depth; }
+__thread bool is_inside_call __attribute__((tls_model("initial-exec"))) = false;
 
-Begun begin_call(const Entry& entry, What& what) {
-  Begun begun;
-  if (this_thread() == nullptr) return begun;
-  begun.begin_ns = now_ns();
-  if (entry.entry_class == kCopy) begin_copy(entry, what, begun);
-  if (entry.entry_class == kPin) begun.is_replaced = pin(what);
-  if (&entry == &entries[k_cuMemFreeHost]) begun.is_replaced = unpin(what);
-  return begun;
+Taken begin_call(const Entry& entry, What& what) {
+  Taken taken;
+  if (this_thread() == nullptr) return taken;
+  taken.begin_ns = now_ns();
+  if (entry.entry_class == kCopy) begin_copy(entry, what, taken);
+  if (entry.entry_class == kPin) taken.replaced = taken.done = pin(what);
+  if (&entry == &entries[k_cuMemFreeHost]) taken.replaced = taken.done = unpin(what);
+  return taken;
 }
 
-void end_call(const Entry& entry, const What& what, const Begun& begun, CUresult result) {
+void end_call(const Entry& entry, const What& what, Taken taken, CUresult result) {
   if (what.after != nullptr) what.after(what, result);
   Thread* const thread = this_thread();
   // Counting may have begun meanwhile.
-  if (thread == nullptr || begun.begin_ns == 0) return;
-  Taken taken{};
-  taken.begin_ns = begun.begin_ns;
-  taken.ns = ns_since(begun.begin_ns);
-  taken.wait_ns = begun.wait_ns;
-  taken.captured = begun.is_captured;
+  if (thread == nullptr || taken.begin_ns == 0) return;
+  taken.ns = ns_since(taken.begin_ns);
   taken.failed = result != CUDA_SUCCESS;
-  taken.hidden = is_hidden(*thread, entry, what, begun);
-  taken.replaced = begun.is_replaced || begun.would_replace;
+  taken.hidden = is_hidden(*thread, entry, what, taken);
   const bool is_copy = entry.entry_class == kCopy;
   if (is_copy || taken.hidden || entry.entry_class == kPin) taken.site = site_of(*thread, taken);
   count_call(*thread, entry, what, taken);

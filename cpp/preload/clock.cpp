@@ -23,12 +23,6 @@ struct Counter {
 };
 Counter counter;
 
-u64 kernel_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<u64>(time.tv_sec) * 1'000'000'000 + static_cast<u64>(time.tv_nsec);
-}
-
 bool is_invariant() {
   constexpr unsigned power_leaf = 0x80000007;
   constexpr unsigned invariant = 1U << 8U;
@@ -54,7 +48,7 @@ bool is_the_kernels() {
 bool read_both(u64& ticks, u64& ns) {
   constexpr u64 most_ticks = 20000;  // the slowest clocks of a kernel take less
   const u64 before = __rdtsc();
-  ns = kernel_ns();
+  ns = clock_ns(CLOCK_MONOTONIC);
   ticks = __rdtsc();
   return ticks - before < most_ticks;
 }
@@ -72,6 +66,12 @@ bool read_both(u64& ticks, u64& ns) {
 }
 
 }  // namespace
+
+u64 clock_ns(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return static_cast<u64>(time.tv_sec) * 1'000'000'000 + static_cast<u64>(time.tv_nsec);
+}
 
 void begin_clock() {
   if (!is_invariant() && !is_the_kernels()) return;

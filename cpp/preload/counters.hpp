@@ -12,7 +12,7 @@ using u32 = uint32_t;
 using u64 = uint64_t;
 using text = char;
 
-constexpr u32 kCountersVersion = 2;
+constexpr u32 kCountersVersion = 3;
 constexpr char kCountersMagic[] = "ISTHWTCH";
 
 /// Asynchronous uploads of pageable memory up to here needn't wait for their stream: the driver reads
@@ -41,11 +41,6 @@ constexpr const char* kClassNames[] = {"copy", "alloc",  "free",    "pin",    "u
 #define ISTHMUS_END };
 #define ISTHMUS_TABLE(member, record, capacity)
 #include "preload/counters.inc"
-#undef ISTHMUS_TABLE
-#undef ISTHMUS_END
-#undef ISTHMUS_ARRAY
-#undef ISTHMUS_MEMBER
-#undef ISTHMUS_RECORD
 // clang-format on
 
 constexpr size_t aligned(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
@@ -62,11 +57,6 @@ struct Layout {
   size_t member = total;                             \
   size_t after_##member = total += aligned(sizeof(record) * (capacity));
 #include "preload/counters.inc"
-#undef ISTHMUS_TABLE
-#undef ISTHMUS_END
-#undef ISTHMUS_ARRAY
-#undef ISTHMUS_MEMBER
-#undef ISTHMUS_RECORD
   size_t events = total;
 };
 

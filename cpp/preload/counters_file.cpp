@@ -28,12 +28,6 @@ namespace {
 
 constexpr Layout kLayout;
 
-u64 wall_ns() {
-  timespec time{};
-  clock_gettime(CLOCK_REALTIME, &time);
-  return static_cast<u64>(time.tv_sec) * 1'000'000'000 + static_cast<u64>(time.tv_nsec);
-}
-
 Thread* threads = nullptr;  ///< one for each row of the table
 
 /// In a forked child that has made no call yet: where its parent's counters lay, and what they said.
@@ -45,12 +39,6 @@ struct Parents {
 Parents parents{};
 
 size_t file_bytes() { return kLayout.events + settings.events * sizeof(Event); }
-
-/// A file beyond the process's limit would be a SIGXFSZ.
-bool may_be_written() {
-  rlimit most{};
-  return getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur >= file_bytes();
-}
 
 using Path = char[sizeof settings.folder + 64];
 /// Of this process's file; not on the stack, as threads may have a small one.
@@ -80,7 +68,9 @@ int new_file(u64 begin_ns) {
   name_file(path_when_whole, begin_ns, ".counters");
   const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file < 0) return -1;
-  if (may_be_written() && posix_fallocate(file, 0, static_cast<off_t>(file_bytes())) == 0)
+  rlimit most{};  // a file beyond it would be a SIGXFSZ
+  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur >= file_bytes() &&
+      posix_fallocate(file, 0, static_cast<off_t>(file_bytes())) == 0)
     return file;
   give_up(file);
   return -1;
@@ -140,7 +130,7 @@ void fill_header(u64 begin_ns, u32 exec_mode) {
   header->entries_used = kNumEntries;
   header->exec_mode = exec_mode;
   header->begin_ns = begin_ns;
-  header->begin_wall_ns = wall_ns();
+  header->begin_wall_ns = clock_ns(CLOCK_REALTIME);
   header->events_capacity = settings.events;
   read_command();
   read_rank();

@@ -102,12 +102,6 @@ void add_event(const Key& key, const What& what, const Taken& taken) {
 
 }  // namespace
 
-void count_given(Given how) {
-  if (header == nullptr) return;
-  u64& number = how == Given::by_dlsym ? header->by_dlsym : header->by_resolver;
-  __atomic_fetch_add(&number, 1, __ATOMIC_RELAXED);
-}
-
 void count_launch() {
   if (Thread* const thread = this_thread()) add(thread->row->launches, 1, thread->is_own);
 }
@@ -189,48 +183,37 @@ SitePlace site_place(u64 key) {
 namespace {
 
 /// Whoever finds another thread, or an interrupted one, writing a text leaves it at that.
-class Writing {
-public:
-  Writing() : is_alone_(!__atomic_test_and_set(&is_writing, __ATOMIC_ACQUIRE)) {}
-  ~Writing() {
-    if (is_alone_) __atomic_clear(&is_writing, __ATOMIC_RELEASE);
-  }
-  Writing(const Writing&) = delete;
-  Writing& operator=(const Writing&) = delete;
-  bool is_alone() const { return is_alone_; }
-
-private:
-  static bool is_writing;
-  bool is_alone_;
-};
-bool Writing::is_writing = false;
+template <typename Work>
+void alone(Work write) {
+  static bool is_writing = false;
+  if (__atomic_test_and_set(&is_writing, __ATOMIC_ACQUIRE)) return;
+  write();
+  __atomic_clear(&is_writing, __ATOMIC_RELEASE);
+}
 
 }  // namespace
 
 void note_unwatched(const char* name, int version) {
   if (header == nullptr || strncmp(name, "cuMemcpy", strlen("cuMemcpy")) != 0) return;
-  const Writing writing;
-  if (!writing.is_alone()) return;
   char text[64];
   copy_text(text, name);
   if (version != 0) {
     append_text(text, "@");
     append_number(text, static_cast<unsigned long>(version));
   }
-  for (size_t at = 0; at < sizeof header->unwatched; at += sizeof text) {
-    char* const known = header->unwatched + at;
-    if (strcmp(known, text) == 0) return;
-    if (*known != '\0') continue;
-    memcpy(known, text, sizeof text);
-    return;
-  }
+  alone([&] {
+    for (size_t at = 0; at < sizeof header->unwatched; at += sizeof text) {
+      char* const known = header->unwatched + at;
+      if (*known == '\0') memcpy(known, text, sizeof text);
+      if (strcmp(known, text) == 0) return;
+    }
+  });
 }
 
 void note_engine(const char* reason, bool is_failure) {
   if (header == nullptr) return;
   if (is_failure) __atomic_fetch_add(&header->exec_failed, 1, __ATOMIC_RELAXED);
-  const Writing writing;
-  if (writing.is_alone()) copy_text(header->exec_reason, reason);
+  alone([&] { copy_text(header->exec_reason, reason); });
 }
 
 }  // namespace isthmus::preload

@@ -1,6 +1,8 @@
 // Where calls are counted: the file of counters of this process.
 #pragma once
 
+#include <time.h>
+
 #include "preload/entries.hpp"
 #include "preload/reading.hpp"
 #include "preload/threads.hpp"
@@ -9,16 +11,19 @@ namespace isthmus::preload {
 
 /// What a call took.
 struct Taken {
-  u64 begin_ns;  ///< CLOCK_MONOTONIC
-  u64 ns;        ///< in all
-  u64 wait_ns;   ///< of these until earlier work in the stream was complete
-  bool captured;
-  bool failed;
-  bool hidden;    ///< see CallRow.hidden
-  bool replaced;  ///< by the engine, or it would have been
-  u32 site;       ///< see CallRow.site
+  u64 begin_ns = 0;  ///< CLOCK_MONOTONIC; 0: nothing was counted yet
+  u64 ns = 0;        ///< in all
+  u64 wait_ns = 0;   ///< of these until earlier work in the stream was complete
+  bool captured = false;
+  bool failed = false;
+  bool hidden = false;    ///< see CallRow.hidden
+  bool done = false;      ///< by the engine: the driver isn't to be called
+  bool replaced = false;  ///< by the engine, or it would have been
+  u32 site = 0;           ///< see CallRow.site
 };
 
+/// What one of the kernel's clocks says.
+u64 clock_ns(clockid_t clock);
 /// CLOCK_MONOTONIC, as near as a few millionths of the time since begin_clock().
 u64 now_ns();
 void begin_clock();
@@ -39,8 +44,6 @@ void begin_counting_in_child();
 /// Null before begin_counting().
 extern Header* header;
 
-enum class Given { by_dlsym, by_resolver };
-void count_given(Given how);
 void count_launch();
 void count_call(Thread& thread, const Entry& entry, const What& what, const Taken& taken);
 /// Counts a long upload whose bytes may have been copied before. Reads some of them.

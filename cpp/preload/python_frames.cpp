@@ -85,14 +85,10 @@ size_t utf8_bytes(u32 point) {
 }
 void append_utf8(char*& next, u32 point) {
   const size_t bytes = utf8_bytes(point);
-  if (bytes == 1) {
-    *next++ = static_cast<char>(point);
-    return;
-  }
-  constexpr u32 first_bits[] = {0xc0, 0xe0, 0xf0};
+  constexpr u32 first_bits[] = {0, 0xc0, 0xe0, 0xf0};
   for (size_t i = 0; i < bytes; ++i) {
     const u32 bits = point >> 6U * static_cast<u32>(bytes - 1 - i);
-    *next++ = static_cast<char>(i == 0 ? first_bits[bytes - 2] | bits : 0x80U | (bits & 0x3fU));
+    *next++ = static_cast<char>(i == 0 ? first_bits[bytes - 1] | bits : 0x80U | (bits & 0x3fU));
   }
 }
 
@@ -128,9 +124,9 @@ bool is_in_library(Address file) {
   constexpr const char* parts[] = {"-packages/", "/lib/python3", "<frozen"};
   char text[512];
   read_string(file, text);
-  bool is_library = false;
-  for (const char* part : parts) is_library = is_library || strstr(text, part) != nullptr;
-  return is_library;
+  for (const char* part : parts)
+    if (strstr(text, part) != nullptr) return true;
+  return false;
 }
 
 bool is_a_librarys(Address code, Thread& thread) {

@@ -35,10 +35,13 @@ void forget_kinds(const What& what, CUresult result);
 namespace reading {
 
 inline What line(void* to, Kind target, const void* from, Kind source, u64 bytes, CUstream stream) {
-  What what;
-  what.source = source, what.target = target, what.linear = true;
-  what.bytes = bytes, what.from = from, what.to = to, what.stream = stream;
-  return what;
+  return {.source = source,
+          .target = target,
+          .linear = true,
+          .bytes = bytes,
+          .from = from,
+          .to = to,
+          .stream = stream};
 }
 inline void* address(CUdeviceptr pointer) { return reinterpret_cast<void*>(pointer); }
 
@@ -52,9 +55,7 @@ inline What down(void* to, CUdeviceptr from, size_t bytes, CUstream stream = nul
   return line(to, kind_of(to), address(from), kDevice, bytes, stream);
 }
 inline What ends(Kind source, Kind target, u64 bytes, CUstream stream = nullptr) {
-  What what;
-  what.source = source, what.target = target, what.bytes = bytes, what.stream = stream;
-  return what;
+  return {.source = source, .target = target, .bytes = bytes, .stream = stream};
 }
 inline What inside(CUdeviceptr, CUdeviceptr, size_t bytes, CUstream stream = nullptr) {
   return ends(kDevice, kDevice, bytes, stream);
@@ -143,49 +144,37 @@ inline What attributed(CUDA_MEMCPY3D_BATCH_OP* copy, unsigned long long flags, C
   return batch(1, copy, flags, stream);
 }
 
-inline What bytes_of(u64 bytes) {
-  What what;
-  what.bytes = bytes, what.after = forget_kinds;
-  return what;
+inline What bytes_of(u64 bytes, void* to = nullptr) {
+  return {.after = forget_kinds, .bytes = bytes, .to = to};
 }
-inline What memory(CUdeviceptr*, size_t bytes) { return bytes_of(bytes); }
-inline What memory(CUdeviceptr*, size_t bytes, unsigned) { return bytes_of(bytes); }
-inline What memory(CUdeviceptr*, size_t* pitch, size_t width, size_t height, unsigned) {
-  static_cast<void>(pitch);
-  return bytes_of(width * height);
-}
-inline What memory(CUdeviceptr*, size_t bytes, CUstream) { return bytes_of(bytes); }
-inline What memory(CUdeviceptr*, size_t bytes, CUmemoryPool, CUstream) { return bytes_of(bytes); }
-inline What memory(CUdeviceptr, size_t bytes, size_t, CUmemGenericAllocationHandle,
-                   unsigned long long) {
+template <typename... Rest>
+What memory(CUdeviceptr*, size_t bytes, Rest...) {
   return bytes_of(bytes);
 }
-inline What memory(CUdeviceptr) { return bytes_of(0); }
-inline What memory(CUdeviceptr, CUstream) { return bytes_of(0); }
-inline What memory(CUdeviceptr, size_t bytes) { return bytes_of(bytes); }
+template <typename... Rest>
+What memory(CUdeviceptr, size_t bytes, Rest...) {
+  return bytes_of(bytes);
+}
+inline What memory(CUdeviceptr*, size_t*, size_t width, size_t height, unsigned) {
+  return bytes_of(width * height);
+}
+inline What memory(CUdeviceptr, CUstream = nullptr) { return bytes_of(0); }
 /// Memory that a pool may give has a place in `to`; memory to give back is there.
 inline What pinned(void** memory, size_t bytes, unsigned flags = 0) {
-  What what = bytes_of(bytes);
   constexpr unsigned of_all_pinned = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
-  if ((flags & ~of_all_pinned) == 0) what.to = static_cast<void*>(memory);
-  return what;
+  return bytes_of(bytes, (flags & ~of_all_pinned) == 0 ? static_cast<void*>(memory) : nullptr);
 }
 inline What pinned(void*, size_t bytes, unsigned) { return bytes_of(bytes); }
-inline What pinned(void* memory) {
-  What what = bytes_of(0);
-  what.to = memory;
-  return what;
-}
+inline What pinned(void* memory) { return bytes_of(0, memory); }
 
 inline What wait(CUstream stream) { return ends(kNone, kNone, 0, stream); }
 inline What wait(CUevent) { return {}; }
 inline What wait(CUcontext) { return {}; }
 inline What wait() { return {}; }
+inline What none() { return {}; }  // never called: launches and resolvers
 
 inline What then(void (*after)(const What&, CUresult), CUstream stream = nullptr) {
-  What what;
-  what.after = after, what.stream = stream;
-  return what;
+  return {.after = after, .stream = stream};
 }
 template <typename... Arguments>
 What begins_capture(CUstream stream, Arguments...) {

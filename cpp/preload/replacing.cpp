@@ -27,12 +27,10 @@ bool exchange(CUstream& place, CUstream expected, CUstream next) {
 }
 
 /// An old driver lacks functions.
-static_assert(sizeof driver % sizeof(void*) == 0 && alignof(DriverFunctions) == alignof(void*));
 bool knows_all() {
-  const auto& all = reinterpret_cast<void* const(&)[sizeof driver / sizeof(void*)]>(driver);
-  for (void* const one : all)
-    if (one == nullptr) return false;
-  return true;
+#define ISTHMUS_FUNCTION(type, symbol, member) driver.member != nullptr&&
+  return ISTHMUS_DRIVER_FUNCTIONS(ISTHMUS_FUNCTION) true;
+#undef ISTHMUS_FUNCTION
 }
 
 /// Asks of the current context, which is no primary one if there is a doubt.

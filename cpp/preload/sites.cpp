@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <string.h>
+#include <unwind.h>
 
 #include "preload/binding.hpp"
 #include "preload/texts.hpp"
@@ -9,32 +10,11 @@
 namespace isthmus::preload {
 namespace {
 
-struct UnwindContext;
-using InstructionOf = uintptr_t (*)(UnwindContext*);
-using Step = int (*)(UnwindContext*, void*);
-using Backtrace = int (*)(Step, void*);
-
-/// libgcc_s is there in every program with C++ in it; others have no native sites.
-struct Unwinder {
-  Backtrace backtrace;
-  InstructionOf instruction_of;
-};
-Unwinder find_unwinder() {
-  const Dlsym find = real_dlsym();
-  return {reinterpret_cast<Backtrace>(find(RTLD_DEFAULT, "_Unwind_Backtrace")),
-          reinterpret_cast<InstructionOf>(find(RTLD_DEFAULT, "_Unwind_GetIP"))};
-}
-
-const char* name_of(const char* path) {
-  const char* const slash = strrchr(path, '/');
-  return slash == nullptr ? path : slash + 1;
-}
-
 bool is_cudas(const Dl_info& info) {
   Dl_info own{};
   dladdr(reinterpret_cast<void*>(&native_site), &own);
   if (info.dli_fbase == own.dli_fbase) return true;
-  const char* const name = name_of(info.dli_fname);
+  const char* const name = file_name(info.dli_fname);
   constexpr const char* libraries[] = {"libcuda.so", "libcudart.so", "libcudart-",
                                        "libisthmus_emulator"};
   for (const char* library : libraries)
@@ -43,28 +23,27 @@ bool is_cudas(const Dl_info& info) {
 }
 
 struct Walk {
-  InstructionOf instruction_of;
+  decltype(&_Unwind_GetIP) instruction_of;
   uintptr_t found;
   int steps;
 };
-constexpr int kGoOn = 0;  // _URC_NO_REASON
-constexpr int kStop = 4;  // _URC_NORMAL_STOP
-constexpr int kMostSteps = 32;
 
-int look(UnwindContext* context, void* data) {
+_Unwind_Reason_Code look(_Unwind_Context* context, void* data) {
+  constexpr int most_steps = 32;
   auto& walk = *static_cast<Walk*>(data);
   const uintptr_t instruction = walk.instruction_of(context);
   Dl_info info{};
-  if (++walk.steps > kMostSteps || instruction == 0) return kStop;
-  if (dladdr(reinterpret_cast<void*>(instruction), &info) == 0 || is_cudas(info)) return kGoOn;
+  if (++walk.steps > most_steps || instruction == 0) return _URC_NORMAL_STOP;
+  if (dladdr(reinterpret_cast<void*>(instruction), &info) == 0 || is_cudas(info))
+    return _URC_NO_REASON;
   walk.found = instruction;
-  return kStop;
+  return _URC_NORMAL_STOP;
 }
 
 void write_place(SiteRow& row, uintptr_t instruction) {
   Dl_info info{};
   dladdr(reinterpret_cast<void*>(instruction), &info);
-  copy_text(row.place, name_of(info.dli_fname == nullptr ? "?" : info.dli_fname));
+  copy_text(row.place, file_name(info.dli_fname == nullptr ? "?" : info.dli_fname));
   append_text(row.place, "+0x");
   append_number(row.place, instruction - reinterpret_cast<uintptr_t>(info.dli_fbase), 16);
   if (info.dli_sname == nullptr) return;
@@ -75,13 +54,16 @@ void write_place(SiteRow& row, uintptr_t instruction) {
 }  // namespace
 
 u32 native_site() {
-  const Unwinder unwinder = find_unwinder();
-  if (unwinder.backtrace == nullptr || unwinder.instruction_of == nullptr) {
+  // Every program with C++ in it has libgcc_s; others have no native sites.
+  const Dlsym find = real_dlsym();
+  const auto backtrace =
+      reinterpret_cast<decltype(&_Unwind_Backtrace)>(find(RTLD_DEFAULT, "_Unwind_Backtrace"));
+  Walk walk{reinterpret_cast<decltype(&_Unwind_GetIP)>(find(RTLD_DEFAULT, "_Unwind_GetIP")), 0, 0};
+  if (backtrace == nullptr || walk.instruction_of == nullptr) {
     dlerror();  // the program must not take it for its own
     return 0;
   }
-  Walk walk{unwinder.instruction_of, 0, 0};
-  unwinder.backtrace(look, &walk);
+  backtrace(look, &walk);
   if (walk.found == 0) return 0;
   const SitePlace place = site_place(walk.found * 0x9e3779b97f4a7c15u);
   if (!place.is_new) return place.number;

@@ -6,6 +6,12 @@
 
 namespace isthmus::preload {
 
+/// A path without its folders.
+inline const char* file_name(const char* path) {
+  const char* const slash = strrchr(path, '/');
+  return slash == nullptr ? path : slash + 1;
+}
+
 /// Appends, and ends with a null.
 template <size_t Size>
 void append_text(char (&target)[Size], const char* text) {

@@ -5,21 +5,6 @@
 namespace isthmus::preload {
 namespace {
 
-/// Otherwise a wait would end captures that other threads have begun.
-class RelaxedMode {
-public:
-  RelaxedMode() { exchange(); }
-  ~RelaxedMode() { exchange(); }
-  RelaxedMode(const RelaxedMode&) = delete;
-  RelaxedMode& operator=(const RelaxedMode&) = delete;
-
-private:
-  void exchange() {
-    if (driver.exchange_mode != nullptr) driver.exchange_mode(&mode_);
-  }
-  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
-};
-
 /// Work in such a stream comes after its own earlier work alone.
 bool is_alone(CUstream stream) {
   unsigned flags = 0;
@@ -47,8 +32,13 @@ CUstream stream_of(const Entry& entry, const What& what) {
 }
 
 CUresult wait_for(CUstream stream, bool for_all) {
-  const RelaxedMode relaxed;
-  return for_all && !is_alone(stream) ? wait_for_event(stream) : driver.synchronize(stream);
+  // Otherwise a wait would end captures that other threads have begun.
+  auto mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  if (driver.exchange_mode != nullptr) driver.exchange_mode(&mode);
+  const bool is_for_event = for_all && !is_alone(stream);
+  const CUresult result = is_for_event ? wait_for_event(stream) : driver.synchronize(stream);
+  if (driver.exchange_mode != nullptr) driver.exchange_mode(&mode);
+  return result;
 }
 
 }  // namespace isthmus::preload

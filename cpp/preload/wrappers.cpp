@@ -1,6 +1,5 @@
 // The wrappers: one a row of entries.inc, made of its type.
 #include <dlfcn.h>
-#include <string.h>
 
 #include "preload/binding.hpp"
 #include "preload/calls.hpp"
@@ -36,12 +35,13 @@ struct Wrapper<Id, Class, Read, CUresult(CUDAAPI*)(Arguments...)> {
     Entry& entry = entries[Id];
     const auto real = real_of<CUresult (*)(Arguments...)>(entry);
     if (real == nullptr) return CUDA_ERROR_NOT_FOUND;
-    const Nesting nesting;
-    if (nesting.is_inside()) return real(arguments...);
+    if (is_inside_call) return real(arguments...);
+    is_inside_call = true;
     What what = Read(arguments...);
-    const Begun begun = begin_call(entry, what);
-    const CUresult result = begun.is_replaced ? CUDA_SUCCESS : real(arguments...);
-    end_call(entry, what, begun, result);
+    const Taken taken = begin_call(entry, what);
+    const CUresult result = taken.done ? CUDA_SUCCESS : real(arguments...);
+    end_call(entry, what, taken, result);
+    is_inside_call = false;
     return result;
   }
 };
@@ -69,16 +69,6 @@ struct Wrapper<Id, kLaunch, Read, CUresult(CUDAAPI*)(Arguments...)> {
 };
 
 /// What the driver gave out is looked up by its address.
-void give(const char* symbol, void** function, int version, CUresult result) {
-  if (result != CUDA_SUCCESS || function == nullptr || *function == nullptr) return;
-  void* const given = substitute(*function);
-  if (given != *function) {
-    count_given(Given::by_resolver);
-  } else if (symbol != nullptr) {
-    note_unwatched(symbol, version);
-  }
-  *function = given;
-}
 template <int Id, auto Read, typename... More>
 struct Wrapper<Id, kResolve, Read,
                CUresult(CUDAAPI*)(const char*, void**, int, cuuint64_t, More...)> {
@@ -88,47 +78,30 @@ struct Wrapper<Id, kResolve, Read,
     const auto real = real_of<Real>(entries[Id]);
     if (real == nullptr) return CUDA_ERROR_NOT_FOUND;
     const CUresult result = real(symbol, function, version, flags, more...);
-    give(symbol, function, version, result);
+    if (result != CUDA_SUCCESS || function == nullptr || *function == nullptr) return result;
+    void* const given = substitute(*function);
+    if (given == *function && symbol != nullptr) note_unwatched(symbol, version);
+    *function = given;
     return result;
   }
 };
-
-constexpr auto read_none = nullptr;
-// A function of reading.hpp has overloads: which one is meant follows from the arguments.
-#define ISTHMUS_READER(name) \
-  constexpr auto read_##name = [](auto... arguments) { return reading::name(arguments...); };
-ISTHMUS_READER(any)
-ISTHMUS_READER(up)
-ISTHMUS_READER(down)
-ISTHMUS_READER(inside)
-ISTHMUS_READER(peer)
-ISTHMUS_READER(array)
-ISTHMUS_READER(shaped)
-ISTHMUS_READER(batch)
-ISTHMUS_READER(attributed)
-ISTHMUS_READER(memory)
-ISTHMUS_READER(pinned)
-ISTHMUS_READER(wait)
-ISTHMUS_READER(begins_capture)
-ISTHMUS_READER(ends_capture)
-ISTHMUS_READER(resets)
-ISTHMUS_READER(frees)
-ISTHMUS_READER(destroys_stream)
 
 }  // namespace
 
 // Programs that are linked with the driver call these: the driver's names, exported. Each jumps to its
 // wrapper, and has a second address: see Entry. They are no functions of C++, so that the declarations
-// and macros of cuda.h don't meet them.
+// and macros of cuda.h don't meet them. A reader has overloads: which one is meant follows from the
+// arguments.
 extern "C" {
 #define ISTHMUS_ENTRY(symbol, type, entry_class, read)                                             \
   extern __attribute__((visibility("hidden"))) const char isthmus_export_##symbol[];               \
   extern __attribute__((visibility("hidden"))) const char isthmus_apart_##symbol[];                \
   extern __attribute__((visibility("hidden"))) PFN_##type const isthmus_wrapper_##symbol;          \
-  PFN_##type const isthmus_wrapper_##symbol =                                                      \
-      Wrapper<k_##symbol, entry_class, read_##read, PFN_##type>::call;                             \
+  constexpr PFN_##type isthmus_wrapper_##symbol =                                                  \
+      Wrapper<k_##symbol, entry_class, [](auto... of) { return reading::read(of...); },            \
+              PFN_##type>::call;                                                                   \
   __attribute__((visibility("hidden"))) PFN_##type isthmus_linked_##symbol =                       \
-      Wrapper<k_##symbol, entry_class, read_##read, PFN_##type>::call;                             \
+      isthmus_wrapper_##symbol;                                                                    \
   __asm__(".text\n.globl " #symbol "\n.type " #symbol ",@function\n.globl isthmus_export_" #symbol \
           "\n.hidden isthmus_export_" #symbol "\n.p2align 4\n" #symbol                             \
           ":\nisthmus_export_" #symbol ":\n  endbr64\n  jmp *isthmus_linked_" #symbol              \

@@ -11,6 +11,7 @@ import types
 from typing import TYPE_CHECKING, Self
 
 from isthmus.errors import Unavailable
+from isthmus.watching.environment import is_preloaded, own_counters
 
 if TYPE_CHECKING:
     from isthmus.watching.counters import Process
@@ -31,17 +32,17 @@ class Watch:
 
     def __init__(self) -> None:
         """Count from now on."""
-        self._before = _now()
+        self._before = own_counters()
         self._after: Process | None = None
 
     def __enter__(self) -> Self:
         """Count from here on."""
-        self._before = _now()
+        self._before = own_counters()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Count up to here."""
-        self._after = _now()
+        self._after = own_counters()
 
     @property
     def report(self) -> "WatchReport":
@@ -64,7 +65,7 @@ class Watch:
     def _processes(self) -> "list[Process]":
         from isthmus.watching.counters import since
 
-        after = self._after or _now()
+        after = self._after or own_counters()
         return [since(self._before, after)] if after else []
 
     def __str__(self) -> str:
@@ -87,8 +88,6 @@ class _Called(types.ModuleType):
         Raises:
             Unavailable: This process wasn't started under `isthmus watch`.
         """
-        from isthmus.watching.environment import is_preloaded
-
         if not is_preloaded():
             raise Unavailable(
                 capability="isthmus.watch",
@@ -101,12 +100,6 @@ class _Called(types.ModuleType):
 
 if TYPE_CHECKING:
     watch = _Called(__name__)
-
-
-def _now() -> "Process | None":
-    from isthmus.watching.environment import own_counters
-
-    return own_counters()
 
 
 def main(arguments: list[str]) -> int:

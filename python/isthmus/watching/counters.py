@@ -54,35 +54,45 @@ class Thread:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calls:
+class _Counted:
     """
-    Calls of one entry point that are equal in all that matters.
+    What one call, and a row of equal calls, have.
 
     Attributes:
-        row: Its place in the file, where it stays.
         kind: What it does: "copy", "wait", "pin" and others.
         source: What lies there: "pageable", "pinned", "device", "managed", "array" or "".
-        size_class: The bits of the bytes of an item.
         wait_ns: Of ns: until earlier work in the stream was complete.
-        hidden: Calls that were hidden synchronisation, or waits directly after a copy.
-        replaced: Copies that the engine made; in an audit, those that it would have made.
     """
 
-    row: int
     entry: str
     kind: str
     thread: Thread
     site: Site
     source: str
     target: str
-    size_class: int
     stream: int
-    calls: int
-    items: int
     bytes: int
     ns: int
-    max_ns: int
     wait_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calls(_Counted):
+    """
+    Calls of one entry point that are equal in all that matters.
+
+    Attributes:
+        row: Its place in the file, where it stays.
+        size_class: The bits of the bytes of an item.
+        hidden: Calls that were hidden synchronisation, or waits directly after a copy.
+        replaced: Copies that the engine made; in an audit, those that it would have made.
+    """
+
+    row: int
+    size_class: int
+    calls: int
+    items: int
+    max_ns: int
     captured: int
     failed: int
     hidden: int
@@ -126,20 +136,10 @@ class Repeat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(_Counted):
     """One call; begin_ns since that of the process."""
 
     begin_ns: int
-    ns: int
-    wait_ns: int
-    bytes: int
-    stream: int
-    site: Site
-    entry: str
-    kind: str
-    thread: Thread
-    source: str
-    target: str
     hidden: bool
     replaced: bool
 

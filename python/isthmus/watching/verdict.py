@@ -130,8 +130,8 @@ class _Portion:
 def verdict_on(processes: Sequence[Process], costs: Costs) -> Verdict:
     """Judge what processes have counted together."""
     rows = [row for process in processes for row in process.calls]
-    portions = [_portion(row, process) for process in processes for row in process.calls]
-    portions = [one for one in portions if one.row.kind == "copy" and one.row.direction]
+    copies = ((row, one) for one in processes for row in one.calls if row.kind == "copy")
+    portions = [_portion(row, process) for row, process in copies if row.direction]
     found = [
         Finding(Cause.REPEATED, list(_repeated(portions, processes))),
         Finding(Cause.TINY, list(_tiny(portions, costs))),

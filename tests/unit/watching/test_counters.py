@@ -78,7 +78,7 @@ def test_text_moves_no_cursor_and_may_be_no_utf_8(tmp_path: Path) -> None:
     ("header", "reason"),
     [
         ({"magic": "ISTHWTCX"}, "header: it isn't a file of counters"),
-        ({"version": 99}, "header: version 99, this is 2"),
+        ({"version": 99}, "header: version 99, this is 3"),
         ({"exec_mode": 3}, "header: number 3, and there are 3"),
         ({"events_capacity": 1 << 63}, "header: 9223372036854775808 events, and room for 0"),
     ],

@@ -80,12 +80,14 @@ def execute(
 
 def _none(up: int, down: int, only: str) -> str:
     """Say which copies there were none of, in the directions that have any to be replaced."""
+    from isthmus.ground.sizes import approximate_size as size
     from isthmus.watching.costs import NEVER_BYTES
     from isthmus.watching.layout import layout
 
     at = f" at '{shortened(only)}'" if only else ""
     missing = [
-        f"no {what} pageable memory{at} had {_more_than(limit, least)}"
+        f"no {what} pageable memory{at} had "
+        + (f"{size(least)} or more" if least > limit else f"more than {size(limit)}")
         for what, limit, least in (
             ("upload from", layout().most_staged_bytes, up),
             ("download to", layout().most_small_bytes, down),
@@ -94,11 +96,3 @@ def _none(up: int, down: int, only: str) -> str:
     ]
     driver = "by this machine's profile, the driver's copies of pageable memory are as fast"
     return ", and ".join(missing) or driver
-
-
-def _more_than(limit: int, least: int) -> str:
-    from isthmus.ground.sizes import approximate_size
-
-    if least > limit:
-        return f"{approximate_size(least)} or more"
-    return f"more than {approximate_size(limit)}"

@@ -1,9 +1,9 @@
 """`isthmus watch`."""
 
 import time
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,9 +12,6 @@ from isthmus.cli.state import state_of
 from isthmus.cli.watch.options import ProgramArgument, require_program
 from isthmus.cli.watch.reports import WatchFormat, format_for, put_report, report_text
 from isthmus.errors import UsageError, WriteError
-
-if TYPE_CHECKING:
-    from isthmus.watching.counters import Process
 
 # The page draws the longest calls of so many.
 _EVENTS_OF_A_PAGE = 100_000
@@ -81,9 +78,12 @@ def watch(
     """
     from isthmus.cli.output import check_output
     from isthmus.cli.stderr import say
+    from isthmus.cli.watch.session import program_environment, read_folder, watched_run
     from isthmus.files.whole import write_whole
     from isthmus.watching.conditions import parse_conditions
     from isthmus.watching.costs import costs_here
+    from isthmus.watching.counters import MAX_EVENTS
+    from isthmus.watching.environment import watched_environment
     from isthmus.watching.model import NO_CUDA
     from isthmus.watching.reporting import report_on
     from isthmus.watching.timeline import timeline_text
@@ -100,19 +100,26 @@ def watch(
     check_output(timeline)
     if read is not None and program:
         raise UsageError("--read runs no program", hint="leave out one of both")
-    events = _events(wanted, timeline)
+    for_page = _EVENTS_OF_A_PAGE if wanted is WatchFormat.HTML else 0
+    events = for_page if timeline is None else MAX_EVENTS
     blind = ExitCode.CANT_TELL if conditions else ExitCode.OK
     with (
-        _run(
+        watched_run(
+            "watch",
             require_program(context, program),
-            events,
-            python_sites,
+            lambda folder: watched_environment(
+                program_environment(),
+                folder,
+                events=events,
+                python_sites=python_sites,
+                audit_library=audit_library,
+            ),
+            events=events,
             live=live,
-            audit=audit_library,
             unwatched=blind,
         )
         if read is None
-        else nullcontext((None, _read(read)))
+        else nullcontext((None, read_folder(read, strict=True)))
     ) as (code, processes):
         costs = costs_here(emulated=any(one.emulated for one in processes))
         report = report_on(
@@ -135,48 +142,3 @@ def watch(
             raise Ended(code or ExitCode.ERROR) from None
         good = ExitCode.OK if processes else blind
         raise Ended(ExitCode.BELOW_THRESHOLD if report.violations else code or good)
-
-
-def _events(wanted: WatchFormat, timeline: Path | None) -> int:
-    from isthmus.watching.counters import MAX_EVENTS
-
-    if timeline is not None:
-        return MAX_EVENTS
-    return _EVENTS_OF_A_PAGE if wanted is WatchFormat.HTML else 0
-
-
-def _run(
-    command: list[str],
-    events: int,
-    python_sites: int | None,
-    *,
-    live: bool,
-    audit: bool,
-    unwatched: ExitCode,
-) -> "AbstractContextManager[tuple[int | None, list[Process]]]":
-    from isthmus.cli.watch.session import program_environment, watched_run
-    from isthmus.watching.environment import watched_environment
-
-    return watched_run(
-        "watch",
-        command,
-        lambda folder: watched_environment(
-            program_environment(),
-            folder,
-            events=events,
-            python_sites=python_sites,
-            audit_library=audit,
-        ),
-        events=events,
-        live=live,
-        unwatched=unwatched,
-    )
-
-
-def _read(folder: Path) -> "list[Process]":
-    from isthmus.cli.watch.session import read_folder
-
-    found = read_folder(folder, strict=True)
-    if not found:
-        raise UsageError(f"{folder} has no counters", hint="programs under watch write *.counters")
-    return found

@@ -82,7 +82,10 @@ def program_environment() -> dict[str, str]:
 
 
 def read_folder(folder: Path, *, strict: bool = False) -> "list[Process]":
-    """Read all counters of a folder; unless strict, those that can't be read are named."""
+    """
+    Read all counters of a folder; those that can't be read are named. Strict: UsageError for what
+    are no counters, and if there are none.
+    """
     from isthmus.watching.counters import counter_files, read_counters
 
     found = []
@@ -95,6 +98,8 @@ def read_folder(folder: Path, *, strict: bool = False) -> "list[Process]":
             say(f"left out: {error}")
         except OSError as cause:
             say(f"left out: {path}: {cause.strerror or cause}")
+    if strict and not found:
+        raise UsageError(f"{folder} has no counters", hint="programs under watch write *.counters")
     return sorted(found, key=lambda one: one.begin_ns)
 
 

@@ -16,8 +16,6 @@ from isthmus.watching.model import (
     Loss,
     Place,
     ProcessLine,
-    Replaced,
-    SiteLine,
     Sums,
     Violation,
     WatchReport,
@@ -135,15 +133,12 @@ def exec_line(report: WatchReport, none: str) -> str:
         return f"{name}: no copy {'would be ' if replaced.audit else ''}replaced{why}{pool}"
     number = f"{replaced.copies} {'copy' if replaced.copies == 1 else 'copies'}"
     took, other = (readable(s, "s") for s in (replaced.seconds, replaced.predicted_seconds))
-    saved = f"{readable(abs(replaced.saved_seconds), 's')} {_gained(replaced)}{tail}{pool}"
+    gained = "saved" if replaced.saved_seconds >= 0 else "lost"
+    saved = f"{readable(abs(replaced.saved_seconds), 's')} {gained}{tail}{pool}"
     size = approximate_size(replaced.bytes)
     if replaced.audit:
         return f"{name}: {number}, {size}, took {took}; predicted {other}, {saved}"
     return f"{name}: {number} replaced, {size} in {took}; predicted without: {other}, {saved}"
-
-
-def _gained(replaced: Replaced) -> str:
-    return "saved" if replaced.saved_seconds >= 0 else "lost"
 
 
 def violation_lines(violations: Iterable[Violation], width: int) -> list[str]:
@@ -194,7 +189,7 @@ def watch_tables(report: WatchReport, *, most: int, least: float = 0) -> list[Ta
         *([_ranks_table(report.ranks, most)] if report.ranks else []),
         *table("Copies", ("from", "to", "size", "entry point"), copies, _copy_words),
         *table("Other calls", ("what", "size", "entry point"), others, _call_words),
-        *table("Places", ("copies and waits at",), report.sites, _site_words),
+        *table("Places", ("copies and waits at",), report.sites, lambda at: (at.site or UNKNOWN,)),
         *table("Threads", ("thread", "name"), threads, lambda one: (f"{one.tid}", one.name)),
         *table("Streams", ("pid", "stream"), streams, lambda one: (f"{one.pid}", one.stream)),
         *table(
@@ -265,10 +260,6 @@ def _call_words(line: EntryLine) -> tuple[str, ...]:
 
 def _size_words(line: EntryLine) -> str:
     return f"from {format_size(line.size_from_bytes)}" if line.size_from_bytes else ""
-
-
-def _site_words(line: SiteLine) -> tuple[str, ...]:
-    return (line.site or UNKNOWN,)
 
 
 def _command_words(line: ProcessLine) -> str:
