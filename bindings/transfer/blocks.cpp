@@ -228,5 +228,5 @@ void bind_block_copies(nb::module_& m, nb::class_<ArrayTransfers>& transfers) {
            "stream"_a.none(), "Begin to copy between addresses in arrays.")
       .def(
           "check_blocks", [](const ArrayTransfers& self) { self->check_blocks(); }, Release(),
-          "Raise UsageError for an index outside its pool that a kernel has found.");
+          "Raise UsageError for an index outside its pool of which nobody was told.");
 }

@@ -322,9 +322,9 @@ typedef struct isthmus_block_copy {
 
 /* Begins a copy of blocks, in the order of the stream; it may be captured if its indices are on the
  * device. Indices on the host are checked before anything starts, and may be changed on return. An
- * index on the device that is outside its pool is skipped: isthmus_check_blocks(), or the next copy of
- * blocks, fails and names its position. A block of a target occurs once, unless it gets the same source
- * each time.
+ * index on the device that is outside its pool is skipped. That is told once, with its position:
+ * isthmus_future_wait(), the next run of the same prepared copy, or isthmus_check_blocks() fails,
+ * whichever is called first. A block of a target occurs once, unless it gets the same source each time.
  *
  * future  receives the future, to be freed by the caller; unchanged on failure. Null: none is wanted */
 ISTHMUS_API isthmus_status isthmus_copy_blocks(const isthmus_block_copy* copy,
@@ -345,7 +345,7 @@ ISTHMUS_API isthmus_status isthmus_prepared_run(const isthmus_prepared_copy* pre
 /* Waits for the device's work, if the copy keeps indices there. Null is allowed. */
 ISTHMUS_API void isthmus_prepared_free(isthmus_prepared_copy* prepared);
 
-/* Fails if kernels have found an index outside its pool since the last call. Wait for the copies
+/* Fails if kernels have found an index outside its pool of which nobody was told. Wait for the copies
  * first. */
 ISTHMUS_API isthmus_status isthmus_check_blocks(isthmus_error* error);
 

@@ -34,6 +34,7 @@ namespace isthmus {
 
 namespace transfer {
 struct Engine;
+class KeptCopy;
 class PendingCopy;
 }  // namespace transfer
 
@@ -176,7 +177,7 @@ class ISTHMUS_API CopyFuture {
 public:
   CopyFuture() = default;
   /// Waits until the copy is complete. Throws the copy's error if it failed; the message says which
-  /// bytes of the target are undefined.
+  /// bytes of the target are undefined. UsageError if an index of blocks was outside its pool.
   void wait();
   /// True once wait() would return or throw at once.
   bool ready() const;
@@ -204,6 +205,7 @@ public:
 private:
   friend class Transfers;
   friend class PreparedCopy;
+  friend class transfer::KeptCopy;
   ISTHMUS_HIDDEN explicit CopyFuture(std::shared_ptr<transfer::PendingCopy> pending);
   std::shared_ptr<transfer::PendingCopy> pending_;
 };
@@ -282,14 +284,16 @@ public:
   ///             source each time; a pool may be target and source, if no block is both. Indices on
   ///             the device aren't checked for that: then one of the sources remains.
   /// Throws      UsageError: wrong pools or indices, and then nothing was copied. An index on the
-  ///             device that is outside its pool is skipped by the kernel; the next call, or
-  ///             check_blocks(), throws a UsageError with its position. Unavailable, DriverError.
+  ///             device that is outside its pool is skipped by the kernel. That is told once, by
+  ///             a UsageError with its position: of CopyFuture::wait(), the next run of the same
+  ///             PreparedCopy, or check_blocks(), whichever comes first. No other copy fails.
+  ///             Unavailable, DriverError.
   CopyFuture copy_blocks(const BlockCopy& copy, const BlockOptions& options = {});
   /// Prepares copy_blocks() once for many runs; the stream of the options reads indices on a device
   /// only if the CPU needs them.
   PreparedCopy prepare_blocks(const BlockCopy& copy, const BlockOptions& options = {});
-  /// Throws the UsageError of an index outside its pool that kernels have found since the last call.
-  /// Wait for the copies first.
+  /// Throws the UsageError of an index outside its pool that kernels have found and nobody was told
+  /// of, such as those of graphs. Wait for the copies first, and call it until it throws nothing.
   void check_blocks();
   /// Copies pieces between addresses: like copy_blocks(), in one stream.
   ///

@@ -104,10 +104,10 @@ TEST_F(Blocks, WithAWrongIndexOnTheDeviceAreReportedAndNothingElseIsWritten) {
     const std::vector<std::int64_t> good = sources_;
     sources_[7] = wrong;
     const BlockCopy copy = with_device_indices(up());
-    transfers().copy_blocks(copy).wait();
-    EXPECT_TRUE(
-        says(message_of<UsageError>([&] { transfers().check_blocks(); }), "source_index[7]"));
-    transfers().check_blocks();  // it is told once
+    CopyFuture future = transfers().copy_blocks(copy);
+    for (int time = 0; time < 2; ++time)
+      EXPECT_TRUE(says(message_of<UsageError>([&] { future.wait(); }), "source_index[7] of this"));
+    transfers().check_blocks();  // it was told
     sources_ = good;
     Bytes all = expected(sent, Bytes(sent.size(), kGuard));
     for (std::size_t layer = 0; layer < 2; ++layer)
@@ -115,10 +115,33 @@ TEST_F(Blocks, WithAWrongIndexOnTheDeviceAreReportedAndNothingElseIsWritten) {
                       targets_[7] * 4096,
                   4096, kGuard);
     EXPECT_EQ(on_device(device_, shape_.bytes()), all);
-    targets_[2] += 1000;
-    transfers().copy_blocks(with_device_indices(up())).wait();
-    targets_[2] -= 1000;
-    EXPECT_TRUE(says(refusal(up()), "target_index[2]")) << "the next call tells it, too";
+  }
+}
+
+TEST_F(Blocks, WithAWrongIndexDisturbNoOthersAndAreToldOfByWhoIsAskedFirst) {
+  make({4096});
+  const Bytes sent = pattern(shape_.bytes(), 8);
+  std::ranges::copy(sent, host_);
+  const BlockCopy good = with_device_indices(up());
+  targets_[2] += 1000;
+  const BlockCopy wrong = with_device_indices(up());
+  targets_[2] -= 1000;
+  fill(device_, shape_.bytes(), kGuard);
+  const PreparedCopy prepared = transfers().prepare_blocks(wrong);
+  const auto expect_told = [&](const auto& call) {
+    EXPECT_TRUE(says(message_of<UsageError>(call), "target_index[2]"));
+    transfers().check_blocks();
+  };
+  for (int turn = 0; turn < 3; ++turn) {
+    prepared.run();
+    CopyFuture bad = transfers().copy_blocks(wrong);
+    transfers().copy_blocks(wrong);  // whose future nobody keeps
+    transfers().copy_blocks(good).wait();
+    EXPECT_EQ(on_device(device_, shape_.bytes()), expected(sent, Bytes(sent.size(), kGuard)));
+    EXPECT_TRUE(says(message_of<UsageError>([&] { prepared.run(); }), "an earlier run"));
+    EXPECT_TRUE(says(message_of<UsageError>([&] { bad.wait(); }), "of this copy"));
+    expect_told([&] { transfers().check_blocks(); });
+    expect_told([&] { prepared.run().wait(); });
   }
 }
 

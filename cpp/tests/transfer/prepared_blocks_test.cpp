@@ -44,6 +44,36 @@ TEST_F(PreparedBlocks, AreRepeatedByAGraphWithTheIndicesOfThatMoment) {
   driver().call(symbol::graph_destroy)(graph);
 }
 
+TEST_F(PreparedBlocks, WithAWrongIndexInAGraphAreToldOfByTheNextRunOrByChecking) {
+  make({4096});
+  sources_[4] = kCount;
+  const BlockCopy copy = with_device_indices(up());
+  const PreparedCopy prepared = transfers().prepare_blocks(copy);
+  const CUstream own = stream();
+  const BlockOptions options = by_way("kernel");
+  for (const bool kept : {true, false}) {
+    driver().call(symbol::stream_begin_capture)(own, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    if (kept)
+      prepared.run(reinterpret_cast<std::uintptr_t>(own)).wait();
+    else
+      transfers().copy_blocks(copy, options).wait();
+    CUgraph graph = nullptr;
+    driver().call(symbol::stream_end_capture)(own, &graph);
+    CUgraphExec executable = nullptr;
+    driver().call(symbol::graph_instantiate)(&executable, graph, 0ULL);
+    driver().call(symbol::graph_launch)(executable, own);
+    synchronize(own);
+    const std::string told = message_of<UsageError>([&] {
+      if (kept) prepared.run();
+      transfers().check_blocks();
+    });
+    EXPECT_TRUE(says(told, "source_index[4]")) << told;
+    transfers().check_blocks();
+    driver().call(symbol::graph_exec_destroy)(executable);
+    driver().call(symbol::graph_destroy)(graph);
+  }
+}
+
 TEST_F(PreparedBlocks, PreparedOnceMoveWhatThePoolsHoldAtEachRun) {
   make({512, 0, 1});
   for (const std::string_view way : {"kernel", "batch", "staged"}) {

@@ -79,7 +79,6 @@ class BlockCopies:
                 memory_objs, starts, ends, cached, kwargs
             ):
                 waits.callback(isthmus.copy_blocks(caches, rows, slots, tokens).result)
-        isthmus.check_blocks()
 
     def batched_from_gpu(
         self, memory_objs: Sequence[Any], starts: Sequence[int], ends: Sequence[int], **kwargs: Any
@@ -88,7 +87,6 @@ class BlockCopies:
         with ExitStack() as waits:
             for caches, rows, slots, tokens in self._ends(memory_objs, starts, ends, 0, kwargs):
                 waits.callback(isthmus.copy_blocks(rows, caches, tokens, slots).result)
-        isthmus.check_blocks()
         if self.use_mla:
             formats = importlib.import_module("lmcache.v1.memory_management").MemoryFormat
             for memory in memory_objs:

@@ -210,6 +210,7 @@ void BlockCopies::place_indices(PreparedWork& work, const BlockCopy& copy,
   blocks.target_index = address_of(copy.target_index.data);
   blocks.source_index = address_of(copy.source_index.data);
   work.layers = launches_of(pools, blocks);
+  work.report = work.device->block_mover().reports()->take();
 }
 
 /// Checks an index that a kernel will read where it is.
@@ -346,7 +347,8 @@ std::shared_ptr<PreparedWork> BlockCopies::prepare(const BlockCopy& copy,
 
 void BlockCopies::check() {
   for (int device = 0; device < driver_.device_count(); ++device)
-    throw_wrong_index(devices_.at(device).block_mover());
+    if (IndexReports* const reports = devices_.at(device).block_mover().reports())
+      if (const std::string wrong = reports->take_any(); !wrong.empty()) throw UsageError(wrong);
 }
 
 }  // namespace isthmus::transfer

@@ -11,15 +11,6 @@
 
 namespace isthmus::transfer {
 
-void throw_wrong_index(BlockMover& mover) {
-  const auto wrong = mover.take_wrong_index();
-  if (!wrong) return;
-  throw UsageError(std::string(wrong->in_source ? "source" : "target") + "_index[" +
-                   std::to_string(wrong->position) +
-                   "] of an earlier copy of blocks was outside its pool: that block wasn't copied, "
-                   "and nothing was written elsewhere");
-}
-
 PreparedWork::~PreparedWork() {
   try {
     if (once != nullptr) device->block_mover().give_back(std::move(once), std::nullopt);
@@ -49,7 +40,10 @@ std::shared_ptr<PendingCopy> PreparedWork::run(CUstream stream) const {
   require_same_memory();
   if (device == nullptr) return run_staged(stream);
   const ContextOfDevice context(device->context());
-  throw_wrong_index(device->block_mover());
+  if (report != nullptr)
+    if (const std::string wrong = report->take("an earlier run of this copy of blocks");
+        !wrong.empty())
+      throw UsageError(wrong);
   if (device->context().is_foreign_current())
     throw Unavailable("a copy of blocks", "the current context isn't the device's primary one",
                       "the primary context, which frameworks use");
@@ -63,6 +57,7 @@ std::shared_ptr<PendingCopy> PreparedWork::run(CUstream stream) const {
     return PendingCopy::complete();
   }
   auto pending = std::make_shared<PendingCopy>(device->context());
+  pending->report_by(report);
   enqueue(stream, false);
   try {
     pending->end_at(stream);
@@ -97,7 +92,10 @@ void PreparedWork::enqueue_kept(CUstream stream, bool captured) const {
     const CUdeviceptr pieces = kept ? kept->pointer() : reinterpret_cast<CUdeviceptr>(once->data());
     return mover.move_pieces(pieces, num_pieces, launch, stream);
   }
-  for (const LayersLaunch& each : layers) mover.move(each.blocks, each.num_layers, launch, stream);
+  // A graph keeps the word of a prepared copy alone.
+  BlockLaunch how = launch;
+  if (report != nullptr && (!captured || owner != nullptr)) how.report = report->address();
+  for (const LayersLaunch& each : layers) mover.move(each.blocks, each.num_layers, how, stream);
 }
 
 }  // namespace isthmus::transfer

@@ -53,6 +53,7 @@ public:
   std::vector<KnownBuffer> buffers;            ///< must still be the same
   std::optional<DeviceBuffer> kept;            ///< indices or pieces
   mutable std::unique_ptr<LaunchMemory> once;  ///< the same, for one run
+  std::shared_ptr<IndexReport> report;         ///< of indices that only the kernel reads
   std::shared_ptr<const void> owner;           ///< keeps what this refers to
 
   /// Enqueues the launches or the batch. A context of the device is current.
@@ -69,8 +70,5 @@ private:
   Devices& devices_;
   ManyCopies& many_;
 };
-
-/// Throws the error of an index that a kernel has found to be outside its pool, if there was one.
-void throw_wrong_index(BlockMover& mover);
 
 }  // namespace isthmus::transfer

@@ -85,7 +85,7 @@ bool KeptCopy::try_to_cancel() noexcept {
 /// Called by the one thread that has set State::ending.
 void KeptCopy::end() noexcept {
   try {
-    copy_.wait();
+    copy_.pending_->wait();
     needs_->follow_up();
   } catch (const CopyCancelled&) {
     failure_ = std::current_exception();
@@ -108,10 +108,16 @@ void KeptCopy::let_go(bool is_idle) noexcept {
 void KeptCopy::rethrow() {
   told_.store(true, std::memory_order_relaxed);
   if (failure_ != nullptr) std::rethrow_exception(failure_);
+  copy_.pending_->require_indices();
 }
 
 bool KeptCopy::has_untold_failure() const noexcept {
-  return failure_ != nullptr && !told_.load(std::memory_order_relaxed);
+  return !told_.load(std::memory_order_relaxed) &&
+         (failure_ != nullptr || copy_.pending_->has_index_error());
+}
+
+std::string KeptCopy::failure_text() const {
+  return failure_ != nullptr ? text_of(failure_) : copy_.pending_->index_error();
 }
 
 // --- all of them ---------------------------------------------------------------------------------
@@ -175,7 +181,7 @@ void CopyKeeper::settle(const std::shared_ptr<KeptCopy>& copy) noexcept {
   forget(copy);
   if (copy->told_.exchange(true)) return;
   try {
-    report_(text_of(copy->failure_));
+    report_(copy->failure_text());
   } catch (const std::exception&) {
     return;  // no memory for the message
   }

@@ -65,6 +65,7 @@ private:
   void end() noexcept;
   void let_go(bool is_idle) noexcept;
   bool has_untold_failure() const noexcept;
+  std::string failure_text() const;
 
   CopyFuture copy_;
   std::unique_ptr<CopyNeeds> needs_;

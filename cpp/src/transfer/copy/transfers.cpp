@@ -48,6 +48,7 @@ CopyFuture::CopyFuture(std::shared_ptr<transfer::PendingCopy> pending)
 void CopyFuture::wait() {
   if (pending_ == nullptr) throw UsageError("this CopyFuture has no copy");
   pending_->wait();
+  pending_->require_indices();
 }
 
 bool CopyFuture::ready() const {

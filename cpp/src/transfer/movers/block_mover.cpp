@@ -1,10 +1,7 @@
 #include "transfer/movers/block_mover.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
-#include <cstring>
-#include <limits>
 #include <utility>
 
 #include <isthmus/errors.hpp>
@@ -24,7 +21,6 @@ constexpr std::uint32_t kRows = 4;       // kIsthmusRows of kernels/blocks.cuh
 constexpr std::uint32_t kMaxGroup = 32;  // one for each lane
 constexpr std::size_t kMinMemoryBytes = std::size_t{64} << 10U;
 constexpr std::size_t kMaxMemories = 8;
-constexpr std::uint64_t kNoReport = std::numeric_limits<std::uint64_t>::max();
 
 /// The longest word of which all addresses, strides and sizes are multiples.
 std::uint32_t word_of(const KernelBlocks& blocks, std::size_t num_layers) {
@@ -60,6 +56,7 @@ unsigned grid_of(std::uint64_t num_groups, int num_multiprocessors) {
 
 BlockMover::~BlockMover() {
   if (!context_.in_own_process()) return;
+  if (reports_ != nullptr) reports_->end();
   for (std::unique_ptr<LaunchMemory>& memory : memory_) {
     try {
       const CurrentContext current(context_);
@@ -100,9 +97,7 @@ void BlockMover::prepare(Kernels kernels) {
   int least = 0;
   int most_urgent = 0;
   driver.call(symbol::ctx_get_stream_priority_range)(&least, &most_urgent);
-  PinnedBuffer report(context_, sizeof kNoReport);
-  std::memcpy(report.data(), &kNoReport, sizeof kNoReport);
-  report_.emplace(std::move(report));
+  reports_ = std::make_shared<IndexReports>(context_);
   most_urgent_ = most_urgent;
   blocks_ = blocks;
   count_ = count;
@@ -114,8 +109,7 @@ void BlockMover::prepare(Kernels kernels) {
 void BlockMover::move(const KernelBlocks& blocks, std::size_t num_layers, const BlockLaunch& how,
                       CUstream stream) {
   KernelBlocks reported = blocks;
-  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the obstacles were asked for
-  reported.report = reinterpret_cast<std::uint64_t>(report_->data());
+  reported.report = how.report != 0 ? how.report : reports_->address_of_everybody();
   // A graph may run beside other copies, which the memory for sorted indices isn't for.
   if (how.sorts && !is_captured(context_.driver(), stream))
     return move_sorted(reported, num_layers, how, stream);
@@ -215,14 +209,6 @@ void BlockMover::give_back(std::unique_ptr<LaunchMemory> memory, std::optional<C
 
 void BlockMover::keep(std::unique_ptr<LaunchMemory> memory) noexcept {
   keep_until_process_ends(std::move(memory));
-}
-
-std::optional<BlockMover::WrongIndex> BlockMover::take_wrong_index() noexcept {
-  if (!report_) return std::nullopt;
-  const std::atomic_ref word(*reinterpret_cast<std::uint64_t*>(report_->data()));
-  if (word.load(std::memory_order_relaxed) == kNoReport) return std::nullopt;
-  const std::uint64_t told = word.exchange(kNoReport);
-  return WrongIndex{told / 2, told % 2 != 0};
 }
 
 }  // namespace isthmus::transfer

@@ -15,6 +15,7 @@
 #include "device/buffers.hpp"
 #include "device/kernels.hpp"
 #include "device/stream.hpp"
+#include "transfer/request/index_reports.hpp"
 
 namespace isthmus::transfer {
 
@@ -53,6 +54,7 @@ struct BlockLaunch {
   bool urgent = false;
   HostEnd host_end = HostEnd::none;
   bool sorts = false;  ///< blocks go in the order of the host's addresses, except in a capture
+  std::uint64_t report = 0;  ///< where the kernel tells of a wrong index; 0: where all do
 };
 
 /// Pinned memory that kernels read, such as indices, until a launch has ended.
@@ -145,12 +147,8 @@ public:
   /// Keeps memory whose launch can't be waited for until the process ends.
   static void keep(std::unique_ptr<LaunchMemory> memory) noexcept;
 
-  /// The lowest position of a wrong index that kernels have found since the last call.
-  struct WrongIndex {
-    std::uint64_t position = 0;
-    bool in_source = false;
-  };
-  std::optional<WrongIndex> take_wrong_index() noexcept;
+  /// Where kernels tell of wrong indices; null before there are kernels.
+  IndexReports* reports() const noexcept { return reports_.get(); }
 
 private:
   std::string obstacle_with(const std::function<Kernels()>& open);
@@ -174,7 +172,7 @@ private:
   std::optional<Kernel> count_, place_;
   std::optional<Kernel> pieces_;
   int most_urgent_ = 0;
-  std::optional<PinnedBuffer> report_;
+  std::shared_ptr<IndexReports> reports_;
   std::vector<std::unique_ptr<LaunchMemory>> memory_;  ///< that was given back, oldest first
   std::unique_ptr<SortMemory> sorting_;                ///< from the first copy that is sorted on
 };

@@ -8,11 +8,25 @@
 #include "transfer/request/failed_copy.hpp"
 
 namespace isthmus::transfer {
+namespace {
+
+constexpr const char* kThisCopy = "this copy of blocks";
+
+}  // namespace
 
 std::shared_ptr<PendingCopy> PendingCopy::complete() {
   auto pending = std::make_shared<PendingCopy>();
   pending->done_ = true;
   return pending;
+}
+
+/// The kernel of a copy that nobody has waited for may still write its report.
+PendingCopy::~PendingCopy() {
+  if (report_ == nullptr || !end_ || over()) return;
+  try {
+    IndexReport::keep(std::move(report_), std::move(*end_));
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the next copy has its word
+  }
 }
 
 /// Waits for all, so that none is running when the first failure is thrown.
@@ -106,6 +120,25 @@ void PendingCopy::wait_for(const Completion& end) {
     if (end.state() == Completion::State::reached) throw;
     throw_of_memory_in_use();
   }
+}
+
+void PendingCopy::require_indices() {
+  if (report_ == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  if (index_error_.empty()) index_error_ = report_->take(kThisCopy);
+  if (!index_error_.empty()) throw UsageError(index_error_);
+}
+
+bool PendingCopy::has_index_error() noexcept {
+  if (report_ == nullptr) return false;
+  const std::lock_guard lock(mutex_);
+  return !index_error_.empty() || report_->has_any();
+}
+
+std::string PendingCopy::index_error() {
+  if (report_ == nullptr) return {};
+  const std::lock_guard lock(mutex_);
+  return index_error_.empty() ? report_->text(kThisCopy) : index_error_;
 }
 
 bool PendingCopy::ready() {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 
 #include "device/stream.hpp"
 #include "driver/forks.hpp"
+#include "transfer/request/index_reports.hpp"
 
 namespace isthmus::transfer {
 
@@ -32,6 +34,9 @@ public:
   PendingCopy() = default;
   /// A copy in a stream of that context. Call end_at() or finish() before others see it.
   explicit PendingCopy(const Context& context) : end_(context) {}
+  ~PendingCopy();
+  PendingCopy(const PendingCopy&) = delete;
+  PendingCopy& operator=(const PendingCopy&) = delete;
   /// A copy that is complete.
   static std::shared_ptr<PendingCopy> complete();
   /// From now on this is many copies: complete when all are, failed when all have ended and one has
@@ -49,6 +54,8 @@ public:
     end_->mark(stream);
     stream_ = stream;
   }
+  /// A kernel that makes this copy may write there. Call before others see it.
+  void report_by(std::shared_ptr<IndexReport> report) noexcept { report_ = std::move(report); }
   /// The copy has ended, whatever a stream does.
   ///
   /// failure     null if it is complete
@@ -75,8 +82,15 @@ public:
   ///             DriverError.
   void delay(CUstream stream);
 
-  /// Throws the copy's error.
+  /// Throws the copy's error, but not of indices.
   void wait();
+  /// Throws the UsageError of an index outside its pool, each time, if nobody else was told before.
+  /// Call after wait().
+  void require_indices();
+  /// True if require_indices() would throw.
+  bool has_index_error() noexcept;
+  /// What it would say; empty if nothing.
+  std::string index_error();
   /// True once wait() would return or throw at once.
   bool ready();
   /// True once nothing uses the memory of either end any more: the copy is complete, or it has
@@ -99,6 +113,8 @@ private:
   std::condition_variable changed_;
   bool done_ = false;
   std::exception_ptr failure_;
+  std::shared_ptr<IndexReport> report_;  ///< null: no kernel reads indices
+  std::string index_error_;              ///< that was taken from it
 };
 
 }  // namespace isthmus::transfer

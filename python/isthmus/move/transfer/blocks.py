@@ -44,7 +44,8 @@ class PreparedCopy:
                 current stream of the arrays' library, at the moment of the call.
 
         Raises:
-            UsageError: Memory was freed since, or an earlier copy of blocks had a wrong index.
+            UsageError: Memory was freed since; or an index on the GPU was outside its pool in an
+                earlier call, and nobody was told. Nothing was copied.
             DriverError: The driver refuses it.
         """
         return CopyFuture(self._native.run(stream))

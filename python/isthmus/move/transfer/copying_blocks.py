@@ -47,12 +47,13 @@ def copy_blocks(  # noqa: PLR0913 - each says something of its own
 
     Returns:
         A future of `concurrent.futures`, as of `isthmus.copy_async`. All arrays are kept until the
-            copy has ended, whether the future is kept or not; but a graph keeps none.
+            copy has ended, whether the future is kept or not; but a graph keeps none. If an index
+            on the GPU was outside its pool, `result()` raises UsageError with its position: that
+            block was skipped. If the future is dropped, there is an IsthmusWarning, and
+            `isthmus.check_blocks()` raises it.
 
     Raises:
-        UsageError: Pools or indices are wrong, and nothing was copied; or an index of an *earlier*
-            copy, on the GPU, was outside its pool: that block was skipped. The message names its
-            position. `isthmus.check_blocks()` raises it as soon as the copy has ended.
+        UsageError: Pools or indices are wrong, and nothing was copied.
         DriverError: As for `isthmus.copy_async`.
         Unavailable: As for `isthmus.copy`.
     """
@@ -117,7 +118,8 @@ def plan_blocks(  # noqa: PLR0913 - as copy_blocks
 
 def check_blocks() -> None:
     """
-    Raise the error of an index outside its pool, if a kernel has found one since the last call.
+    Raise the error of an index outside its pool that a kernel has found, unless it was raised
+    before: by the copy's future, or the next call of the same plan.
 
     It asks and waits for nothing: wait for the copies before.
 
@@ -150,9 +152,8 @@ def copy_many(
         A future, as of `isthmus.copy_async`. The three arrays may be changed on return.
 
     Raises:
-        UsageError: The arrays have other types or unequal lengths; memory was freed, or is shorter
-            than its piece; or an earlier copy of blocks had a wrong index on the GPU, as for
-            `isthmus.copy_blocks`. Nothing was copied.
+        UsageError: The arrays have other types or unequal lengths; or memory was freed, or is
+            shorter than its piece. Nothing was copied.
         DriverError: As for `isthmus.copy_async`.
         Unavailable: As for `isthmus.copy`.
     """

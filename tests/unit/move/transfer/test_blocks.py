@@ -1,7 +1,9 @@
 """Copies of blocks by index, compared with NumPy, on the emulated device."""
 
 import gc
+import queue
 import random
+import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -130,13 +132,47 @@ def test_a_prepared_copy_moves_what_the_pools_hold_at_each_call() -> None:
 def test_a_wrong_index_on_the_gpu_is_told_with_its_position_and_writes_nothing() -> None:
     source, target = pinned(numbers((10, 8), "i4", 3)), on_device(np.zeros((10, 8), "i4"))
     wrong = on_device(np.array([1, 10, -1, 4]))
-    isthmus.copy_blocks(target, source, wrong, on_device(np.array([1, 2, 3, 4]))).result()
-    with pytest.raises(isthmus.UsageError, match=r"target_index\[1\]"):
-        isthmus.check_blocks()
+    future = isthmus.copy_blocks(target, source, wrong, on_device(np.array([1, 2, 3, 4])))
+    for _ in range(2):
+        with pytest.raises(isthmus.UsageError, match=r"target_index\[1\] of this copy"):
+            future.result()
+    assert isinstance(future.exception(), isthmus.UsageError)
     isthmus.check_blocks()
     expected = np.zeros((10, 8), "i4")
     expected[[1, 4]] = source[[1, 4]]
     np.testing.assert_array_equal(from_device(target), expected)
+
+
+def test_a_wrong_index_on_the_gpu_fails_no_other_copy() -> None:
+    source, target = pinned(numbers((10, 8), "i4", 3)), on_device(np.zeros((10, 8), "i4"))
+    wrong, right = on_device(np.array([1, 10])), on_device(np.array([1, 4]))
+    plan = isthmus.plan_blocks(target, source, right, wrong)
+    futures = [plan(), isthmus.copy_blocks(target, source, wrong, right)]
+    for index in (right, [1, 4]):
+        isthmus.copy(target, np.zeros((10, 8), "i4"))
+        isthmus.copy_blocks(target, source, index, index).result()
+        np.testing.assert_array_equal(from_device(target)[[1, 4]], source[[1, 4]])
+    with pytest.raises(isthmus.UsageError, match=r"source_index\[1\] of an earlier run of this"):
+        plan()
+    isthmus.copy(wrong, np.array([1, 5]))
+    plan().result()
+    futures[0].result()  # the call of the plan has told it
+    with pytest.raises(isthmus.UsageError, match=r"target_index\[1\] of an earlier copy"):
+        isthmus.check_blocks()
+    futures[1].result()
+
+
+def test_a_wrong_index_of_a_copy_whose_future_was_dropped_is_a_warning() -> None:
+    source, target = pinned(numbers((10, 8), "i4", 3)), on_device(np.zeros((10, 8), "i4"))
+    wrong = on_device(np.array([1, 10]))
+    shown: queue.Queue[str] = queue.Queue()  # a thread warns
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda message, *_: shown.put(str(message))
+        isthmus.copy_blocks(target, source, wrong, wrong)
+        assert "target_index[1] of this copy of blocks was outside" in shown.get(timeout=60)
+    with pytest.raises(isthmus.UsageError, match=r"target_index\[1\]"):
+        isthmus.check_blocks()
 
 
 Case = tuple[str, str]
