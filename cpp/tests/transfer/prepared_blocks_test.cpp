@@ -50,11 +50,12 @@ TEST_F(PreparedBlocks, WithAWrongIndexInAGraphAreToldOfByTheNextRunOrByChecking)
   const BlockCopy copy = with_device_indices(up());
   const PreparedCopy prepared = transfers().prepare_blocks(copy);
   const CUstream own = stream();
-  const BlockOptions options = by_way("kernel");
+  BlockOptions options;
+  options.stream = reinterpret_cast<std::uintptr_t>(own);
   for (const bool kept : {true, false}) {
     driver().call(symbol::stream_begin_capture)(own, CU_STREAM_CAPTURE_MODE_GLOBAL);
     if (kept)
-      prepared.run(reinterpret_cast<std::uintptr_t>(own)).wait();
+      prepared.run(options.stream).wait();
     else
       transfers().copy_blocks(copy, options).wait();
     CUgraph graph = nullptr;

@@ -1,6 +1,7 @@
 """Stand in for functions of an engine: put in their place, and ordered as they were."""
 
 import importlib
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,19 +11,20 @@ import isthmus
 def replace(functions: Mapping[tuple[str, str], Any], *, tried: str) -> Callable[[], None]:
     """
     Replace functions or classes, by module and name, all or none; gives what puts them back, except
-    where something else has been put in their place since.
+    where something else has been put in their place since. If one isn't there, see `leave`.
 
-    `tried` is the version that they are known to fit, for the error `Unavailable`.
+    `tried` is the version that they are known to fit.
     """
     before = []
     for module, name in functions:
         try:
             owner = importlib.import_module(module)
             before.append((owner, name, getattr(owner, name)))
-        except (ImportError, AttributeError) as error:
-            raise isthmus.Unavailable(
-                capability=f"replacing {module}.{name}", reason=str(error), needs=tried
-            ) from error
+        except Exception as error:  # noqa: BLE001 - an engine's module may raise anything
+            capability = f"replacing {module}.{name}"
+            return leave(
+                isthmus.Unavailable(capability=capability, reason=str(error), needs=tried)
+            )
     for (owner, name, _), function in zip(before, functions.values(), strict=True):
         setattr(owner, name, function)
 
@@ -32,6 +34,18 @@ def replace(functions: Mapping[tuple[str, str], Any], *, tried: str) -> Callable
                 setattr(owner, name, original)
 
     return undo
+
+
+def leave(reason: isthmus.Unavailable) -> Callable[[], None]:
+    """
+    Warn that an engine keeps its own functions; gives what puts back nothing.
+
+    Raising would end vLLM, which calls its plugins without a handler.
+    """
+    warnings.warn(
+        f"the engine keeps its own copies: {reason}", isthmus.IsthmusWarning, stacklevel=4
+    )
+    return lambda: None
 
 
 def settle(future: isthmus.CopyFuture) -> None:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 import isthmus
-from isthmus.integrations.engine_functions import replace
+from isthmus.integrations.engine_functions import leave, replace
 
 _CONNECTORS = "lmcache.v1.gpu_connector.gpu_connectors"
 
@@ -134,11 +134,11 @@ def connector() -> type:
         A subclass of `BlockCopies` and of LMCache's `GPUConnectorInterface`.
 
     Raises:
-        Unavailable: LMCache isn't installed.
+        Unavailable: LMCache can't be imported, or has no such interface.
     """
     try:
         return _connector_on(importlib.import_module(_CONNECTORS).GPUConnectorInterface)
-    except ImportError as error:
+    except Exception as error:
         raise isthmus.Unavailable(
             capability="LMCache's connectors", reason=str(error), needs="LMCache 0.5.6"
         ) from error
@@ -154,12 +154,14 @@ def install() -> Callable[[], None]:
     """
     Let LMCache make Isthmus' connectors instead of its own, in this process.
 
+    If LMCache can't be imported, or has no such class, nothing is replaced, and there is an
+    IsthmusWarning: vLLM ends if a plugin raises.
+
     Returns:
         A function that puts back LMCache's own; connectors that exist remain.
-
-    Raises:
-        Unavailable: LMCache isn't installed, or has no such class.
     """
-    return replace(
-        {(_CONNECTORS, "VLLMPagedMemGPUConnectorV2"): connector()}, tried="LMCache 0.5.6"
-    )
+    try:
+        ours = connector()
+    except isthmus.Unavailable as reason:
+        return leave(reason)
+    return replace({(_CONNECTORS, "VLLMPagedMemGPUConnectorV2"): ours}, tried="LMCache 0.5.6")

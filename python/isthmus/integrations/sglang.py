@@ -100,11 +100,11 @@ def install() -> Callable[[], None]:
 
     SGLang calls it in its schedulers if it is an entry point of the group `sglang.srt.plugins`.
 
+    If SGLang can't be imported, sees no CUDA device, or lacks one of the functions, nothing is
+    replaced, and there is an IsthmusWarning.
+
     Returns:
         A function that puts back SGLang's own.
-
-    Raises:
-        Unavailable: SGLang isn't installed, sees no CUDA device, or lacks one of the functions.
     """
     ours = (
         transfer_kv_direct,

@@ -121,8 +121,8 @@ def test_installing_replaces_the_functions_in_all_pools(engine: Callable[..., Mo
     assert {pool.transfer_kv_all_layer_direct_lf_pf for pool in pools} == {print}
 
 
-def test_a_machine_without_a_gpu_is_refused(engine: Callable[..., ModuleType]) -> None:
+def test_a_machine_without_a_gpu_goes_on_with_a_warning(engine: Callable[..., ModuleType]) -> None:
     """SGLang's pools import the functions only where there is one."""
     engine("sglang.srt.mem_cache.pool_host.mha")
-    with pytest.raises(isthmus.Unavailable, match=r"transfer_kv_direct.*with a GPU"):
+    with pytest.warns(isthmus.IsthmusWarning, match=r"transfer_kv_direct.*with a GPU"):
         sglang.install()

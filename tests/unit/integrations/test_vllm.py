@@ -15,7 +15,7 @@ import pytest
 
 import isthmus
 from fakes.engine_tensors import EngineTorch, Tensor, on_device, on_host
-from isthmus.integrations import vllm
+from isthmus.integrations import lmcache, sglang, vllm
 
 pytestmark = pytest.mark.native
 
@@ -128,14 +128,28 @@ def test_installing_twice_can_be_undone_in_any_order(
     assert ops.swap_blocks is print
 
 
-def test_another_version_or_none_is_refused_and_nothing_is_replaced(
+def test_another_version_or_none_goes_on_with_its_own_functions_and_a_warning(
     engine: Callable[..., ModuleType], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ops = engine(OPS, swap_blocks=swap_blocks)
-    with pytest.raises(isthmus.Unavailable, match=r"swap_blocks_batch.*needs vLLM 0\.33\.0"):
-        vllm.install()
+    with pytest.warns(isthmus.IsthmusWarning, match=r"swap_blocks_batch.*needs vLLM 0\.33\.0"):
+        undo = vllm.install()
+    undo()
     assert ops.swap_blocks is swap_blocks
     monkeypatch.undo()
     if not importlib.util.find_spec("vllm"):
-        with pytest.raises(isthmus.Unavailable, match="No module named 'vllm'"):
+        with pytest.warns(isthmus.IsthmusWarning, match="No module named 'vllm'"):
             vllm.install()
+
+
+def test_an_engine_whose_import_fails_goes_on_with_a_warning_of_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(name: str) -> ModuleType:
+        raise RuntimeError(f"{name}: no NVIDIA driver")
+
+    monkeypatch.setattr(importlib, "import_module", fail)
+    for install in (vllm.install, sglang.install, lmcache.install):
+        with pytest.warns(isthmus.IsthmusWarning, match=r"keeps its own.*no NVIDIA driver") as told:
+            install()
+        assert "\n" not in str(told[0].message)

@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from isthmus import _native
-from isthmus.errors import CODES_THAT_END_A_CONTEXT, DriverError, UsageError
+from isthmus.errors import CODES_THAT_END_A_CONTEXT, DriverError, Error, UsageError
 from isthmus.move.arrays.device_array import DeviceArray
 from isthmus.move.arrays.loaded import loaded_type
 from isthmus.move.arrays.ordinals import ordinal_of
@@ -305,8 +305,13 @@ class RowCache:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close."""
-        self.close()
+        """Close. What the block has raised is never replaced: `close`'s error becomes a note."""
+        try:
+            self.close()
+        except Error as also:
+            if error is None:
+                raise
+            error.add_note(f"on closing, the row cache reported: {also}")
 
     def __repr__(self) -> str:
         """Name the rows, the table and the GPU."""

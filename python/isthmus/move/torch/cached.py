@@ -1,7 +1,8 @@
 """Modules whose weights are a table in host memory, of which the GPU holds the rows in use."""
 
 from collections.abc import Callable
-from typing import Any, Literal
+from types import TracebackType
+from typing import Any, Literal, Self
 
 from isthmus.errors import UsageError
 from isthmus.move.paged.row_cache import RowCache
@@ -44,6 +45,19 @@ class CachedRows(torch.nn.Module):  # type: ignore[misc]
     def close(self) -> None:
         """Write back what was trained, and end the cache."""
         self.cache.close()
+
+    def __enter__(self) -> Self:
+        """Give the module itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close, as `isthmus.RowCache` does."""
+        self.cache.__exit__(kind, error, traceback)
 
     def extra_repr(self) -> str:
         """Name the cache."""
