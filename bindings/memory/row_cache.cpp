@@ -176,9 +176,9 @@ void bind_row_cache(nb::module_& m) {
             return (***self).call([](const RowCache& cache) { return cache.device_bytes(); });
           },
           "Of device memory: the maps.")
-      .def("ensure", &ensure, "transfers"_a, "keys"_a, "slots"_a.none(), "stream"_a.none(),
+      .def("ensure", &ensure, "transfers"_a, "keys"_a.none(), "slots"_a.none(), "stream"_a.none(),
            "Give keys their slots; without `slots`, prefetch. Give the CUstream.")
-      .def("update", &update, "transfers"_a, "slots"_a, "values"_a.none(), "stream"_a.none(),
+      .def("update", &update, "transfers"_a, "slots"_a.none(), "values"_a.none(), "stream"_a.none(),
            "Mark slots as stored to, or store values to them.")
       .def(
           "flush",

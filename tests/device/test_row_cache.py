@@ -274,8 +274,23 @@ def test_rows_that_are_too_wide_and_tables_that_are_read_only() -> None:
     table.flags.writeable = False
     with pytest.raises(UsageError, match="read-only"):
         isthmus.RowCache(table, 10, write_back=True)
-    with pytest.raises(UsageError, match="no policy 'fifo'"):
-        isthmus.RowCache(table, 10, policy="fifo")  # type: ignore[arg-type]
+    wrong: list[Any] = ["fifo", [], None, np.zeros(2)]
+    for policy in wrong:
+        with pytest.raises(UsageError, match=r"no policy .*: there are lru and clock"):
+            isthmus.RowCache(table, 10, policy=policy)
+
+
+def test_a_cache_that_doesnt_fit_says_what_it_needs_and_what_is_free(
+    context: _native.Context,
+) -> None:
+    table = table_of(100_000, 256)
+    rest = isthmus.device_empty(context.free_memory_bytes() - (16 << 20), np.uint8)
+    needs = r"100000 rows of 1024 bytes .* need 97\.7 MiB .* maps up to 2\.4 MiB, and .* are free"
+    with pytest.raises(isthmus.OutOfDeviceMemory, match=needs) as raised:
+        isthmus.RowCache(table, 100_000)
+    assert "fewer rows" in raised.value.hint
+    del rest
+    isthmus.RowCache(table, 100_000).close()
 
 
 @pytest.mark.parametrize(
@@ -283,6 +298,7 @@ def test_rows_that_are_too_wide_and_tables_that_are_read_only() -> None:
     [
         (np.arange(3), "host memory"),
         ([1, 2], "not a 'list'"),
+        (None, "not a 'NoneType'"),
         (np.arange(3.0), "host memory"),
     ],
 )
@@ -292,6 +308,15 @@ def test_keys_that_arent_on_the_gpu(keys: ArrayLike, message: str) -> None:
         pytest.raises(UsageError, match=message),
     ):
         cache.ensure(keys)  # type: ignore[arg-type]
+
+
+def test_whats_no_array_is_refused_by_each_call() -> None:
+    with isthmus.RowCache(table_of(100), 10, write_back=True) as cache:
+        for call in (cache.prefetch, cache.mark_dirty):
+            with pytest.raises(UsageError, match="a 'NoneType' has no memory to copy"):
+                call(None)  # type: ignore[arg-type]
+        with pytest.raises(UsageError, match="a stream must be"):
+            cache.flush("x")  # type: ignore[arg-type]
 
 
 def test_arrays_that_dont_fit_a_call() -> None:
@@ -325,6 +350,24 @@ def test_closing_writes_back_and_then_tells_of_wrong_keys() -> None:
     with pytest.raises(UsageError, match="was closed"):
         cache.stats()
     cache.close()
+
+
+def test_what_a_block_raises_is_never_replaced_by_what_closing_finds() -> None:
+    table = table_of(100)
+    cache = isthmus.RowCache(table, 10, write_back=True)
+
+    def work() -> None:
+        with cache:
+            cache.update(cache.ensure(on_device([3])), on_device(np.full((1, 64), 7, np.float32)))
+            cache.ensure(on_device([500]))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError) as raised:
+        work()
+    assert "no rows of the table" in raised.value.__notes__[0]
+    assert (table[3] == 7).all()
+    with pytest.raises(UsageError, match="was closed"):
+        cache.stats()
 
 
 def test_a_flush_waits_for_rows_that_are_stored_in_another_stream(

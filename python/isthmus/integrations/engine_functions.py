@@ -22,9 +22,7 @@ def replace(functions: Mapping[tuple[str, str], Any], *, tried: str) -> Callable
             before.append((owner, name, getattr(owner, name)))
         except Exception as error:  # noqa: BLE001 - an engine's module may raise anything
             capability = f"replacing {module}.{name}"
-            return leave(
-                isthmus.Unavailable(capability=capability, reason=str(error), needs=tried)
-            )
+            return leave(isthmus.Unavailable(capability=capability, reason=str(error), needs=tried))
     for (owner, name, _), function in zip(before, functions.values(), strict=True):
         setattr(owner, name, function)
 

@@ -21,7 +21,12 @@ def stream_handle(stream: object) -> int:
     """
     told = getattr(stream, "__cuda_stream__", None)
     if told is not None:
-        version, handle = told() if callable(told) else told
+        try:
+            version, handle = told() if callable(told) else told
+        except (TypeError, ValueError):
+            raise UsageError(
+                f"__cuda_stream__ of this {type(stream).__name__} isn't (version, handle)"
+            ) from None
         if version != 0:
             raise UsageError(f"this {type(stream).__name__} has __cuda_stream__ version {version}")
         return checked_number("a stream", handle)

@@ -77,6 +77,12 @@ def _whole(what: str, value: object, kind: str, *, bits: int) -> int:
     return number
 
 
+def require_word(what: str, given: object, words: tuple[str, ...]) -> None:
+    """Refuse whatever is none of these words."""
+    if not isinstance(given, str) or given not in words:
+        raise UsageError(f"there is no {what} {given!r}: there are {' and '.join(words)}")
+
+
 _INDEX_TYPES = {"int32", "int64", "uint64"}
 # By NumPy's kinds: what a kind of a lower rank can't have.
 _RANKS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}

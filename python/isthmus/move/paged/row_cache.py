@@ -1,18 +1,28 @@
 """`isthmus.RowCache`: rows of a host table that the GPU holds, chosen on the GPU."""
 
 import importlib
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from isthmus import _native
-from isthmus.errors import CODES_THAT_END_A_CONTEXT, DriverError, Error, UsageError
+from isthmus.errors import (
+    CODES_THAT_END_A_CONTEXT,
+    DriverError,
+    Error,
+    OutOfDeviceMemory,
+    UsageError,
+)
+from isthmus.ground.sizes import approximate_size
 from isthmus.move.arrays.device_array import DeviceArray
 from isthmus.move.arrays.loaded import loaded_type
 from isthmus.move.arrays.ordinals import ordinal_of
 from isthmus.move.arrays.streams import library_of
 from isthmus.move.paged.at_exit import close_at_exit
 from isthmus.move.paged.header import kernels_of
-from isthmus.move.paged.operands import handle_of, index_of
+from isthmus.move.paged.operands import handle_of, index_of, require_word
 from isthmus.move.paged.source import is_mapped, source_of
 from isthmus.move.transfer.copying import default_transfers
 from isthmus.move.transfer.packing import numpy_module
@@ -25,6 +35,30 @@ if TYPE_CHECKING:
 
 RowCacheStats = _native.RowCacheStats
 _MOST_SLOTS = (1 << 31) - 1
+_MAP_BYTES = 4, 21  # at most: for each row of the table, and for each that is held
+
+
+@contextmanager
+def _saying_what_fits(
+    context: _native.Context, slots: int, row_bytes: int, num_rows: int
+) -> Iterator[None]:
+    """Say what a cache needs, and what is free, if it doesn't fit."""
+    free = context.free_memory_bytes()
+    try:
+        yield
+    except OutOfDeviceMemory as error:
+        of_table, of_slot = _MAP_BYTES
+        raise OutOfDeviceMemory(
+            f"a cache of {slots} rows of {row_bytes} bytes doesn't fit on the GPU: the rows need "
+            f"{approximate_size(slots * row_bytes)} and their maps up to "
+            f"{approximate_size(num_rows * of_table + slots * of_slot)}, and "
+            f"{approximate_size(free)} are free",
+            code=error.code,
+            code_name=error.code_name,
+            symbol=error.symbol,
+            hint="make it of fewer rows: it needs those of one call; or free memory, with PyTorch "
+            "by torch.cuda.empty_cache()",
+        ) from error
 
 
 class RowCache:
@@ -87,11 +121,8 @@ class RowCache:
                 and 8 to 21 for each that is held.
             Unavailable: There is no GPU or no NVRTC; or the table's pages can't be pinned.
         """
-        if policy not in {"lru", "clock"}:
-            raise UsageError(f"there is no policy {policy!r}: there are lru and clock")
+        require_word("policy", policy, ("lru", "clock"))
         slots = index_of("rows", rows)
-        if slots > _MOST_SLOTS:
-            raise UsageError(f"a cache of {slots} rows: it has less than 2^31")
         if write_back and is_mapped(table):
             raise UsageError(
                 "rows can't be written back to a memory-mapped table, which is read as a whole",
@@ -102,29 +133,33 @@ class RowCache:
         self._source = source_of(table, self.device, "a row cache")
         if not self._source.shape[1:]:
             raise UsageError("the table has one dimension: rows lie along the first of two or more")
+        num_rows, *row_shape = self._source.shape
+        if not 1 <= slots <= min(num_rows, _MOST_SLOTS):
+            raise UsageError(f"a cache of {slots} rows: it has 1 to {num_rows}, those of the table")
         context = windows._pending_work.context(self.device)
-        numpy = numpy_module()
-        row_shape, dtype = self._source.shape[1:], self._source.dtype
-        self.rows = DeviceArray(context, (slots, *row_shape), dtype, self.device)
-        self.keys = DeviceArray(context, (slots,), numpy.dtype("int32"), self.device)
+        dtype = self._source.dtype
+        row_bytes = math.prod(row_shape) * dtype.itemsize
         self._context = context
         self._transfers = default_transfers()._native
         if self._source.file:
             self._source.file.load()
-        native = _native.RowCache(
-            context,
-            kernels_of(windows, self.device),
-            table=self._source.pointer,
-            num_rows=self._source.shape[0],
-            row_bytes=int(numpy.prod(row_shape)) * dtype.itemsize,
-            read_only=self._source.read_only,
-            rows=self.rows.pointer,
-            keys=self.keys.pointer,
-            num_slots=slots,
-            has_clock=policy == "clock",
-            write_back=bool(write_back),
-            owner=(self._source.held, self.rows, self.keys),
-        )
+        with _saying_what_fits(context, slots, row_bytes, num_rows):
+            self.rows = DeviceArray(context, (slots, *row_shape), dtype, self.device)
+            self.keys = DeviceArray(context, (slots,), numpy_module().dtype("int32"), self.device)
+            native = _native.RowCache(
+                context,
+                kernels_of(windows, self.device),
+                table=self._source.pointer,
+                num_rows=num_rows,
+                row_bytes=row_bytes,
+                read_only=self._source.read_only,
+                rows=self.rows.pointer,
+                keys=self.keys.pointer,
+                num_slots=slots,
+                has_clock=policy == "clock",
+                write_back=bool(write_back),
+                owner=(self._source.held, self.rows, self.keys),
+            )
         self.device_bytes = self.rows.nbytes + self.keys.nbytes + native.device_bytes
         self._native: _native.RowCache | None = native
         close_at_exit(self)

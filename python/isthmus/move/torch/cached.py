@@ -11,6 +11,10 @@ from isthmus.move.torch.library import torch_module
 torch: Any = torch_module()
 
 
+def _is_one_of(given: object, words: set[str]) -> bool:
+    return given is None or (isinstance(given, str) and given in words)
+
+
 class CachedRows(torch.nn.Module):  # type: ignore[misc]
     """What both modules have: the cache, and its rows as a tensor."""
 
@@ -26,6 +30,11 @@ class CachedRows(torch.nn.Module):  # type: ignore[misc]
         """Make the cache."""
         super().__init__()
         is_tensor = isinstance(table, torch.Tensor)
+        if is_tensor and (table.device.type != "cpu" or not table.is_contiguous()):
+            raise UsageError(
+                f"this table is on {table.device}, or has gaps: it must be a contiguous tensor in "
+                "host memory"
+            )
         array = table.detach().view(torch.uint8).numpy() if is_tensor else table
         self.cache = RowCache(array, rows, policy=policy, write_back=write_back, device=device)
         held = torch.from_dlpack(self.cache.rows)
@@ -113,9 +122,9 @@ class CachedEmbedding(CachedRows):
         Raises:
             UsageError: As for `isthmus.RowCache`, or there is no such mode or optimizer.
         """
-        if mode not in {"sum", "mean", None}:
+        if not _is_one_of(mode, {"sum", "mean"}):
             raise UsageError(f"mode {mode!r}: there are sum, mean and None, for nn.Embedding")
-        if optimizer not in {"sgd", "rowwise_adagrad", None}:
+        if not _is_one_of(optimizer, {"sgd", "rowwise_adagrad"}):
             raise UsageError(f"optimizer {optimizer!r}: there are sgd, rowwise_adagrad and None")
         super().__init__(
             table, rows, write_back=optimizer is not None, policy=policy, device=device

@@ -66,7 +66,10 @@ def _index(name: str, numbers: Any) -> Any:  # noqa: ANN401 - an array, or it is
         return numbers
     import numpy as np
 
-    array = np.array(numbers)
+    try:
+        array = np.array(numbers)
+    except ValueError:  # lists of unequal lengths
+        array = np.array([None])
     if array.size != 0 and array.dtype.kind != "i":
         raise UsageError(f"{name} must be an array of int32 or int64, or a list of ints below 2^63")
     return array.astype(np.int64)

@@ -175,7 +175,8 @@ def test_a_wrong_index_of_a_copy_whose_future_was_dropped_is_a_warning() -> None
         isthmus.check_blocks()
 
 
-Case = tuple[str, str]
+class Strange:
+    __cuda_stream__ = (0,)
 
 
 @pytest.mark.parametrize(
@@ -188,6 +189,9 @@ Case = tuple[str, str]
         ({"target_index": np.zeros(2, "u4")}, "must be int32 or int64, not uint32"),
         ({"target_index": np.zeros((2, 1), "i4")}, "one dimension"),
         ({"target_index": np.zeros(4, "i4")[::2]}, "without gaps"),
+        ({"target_index": [[1, 2], [3]]}, "int32 or int64, or a list of ints"),
+        ({"stream": "x"}, "a stream must be an integer"),
+        ({"stream": Strange()}, r"__cuda_stream__ of this Strange isn't \(version, handle\)"),
         ({"target_index": None}, "target_index is None"),
         ({"target_index": 3}, "target_index is 3"),
         ({"target_index": {}}, "target_index: pass an array, not a dict"),
