@@ -284,5 +284,6 @@ void OwnArray::read(Array& array) const {
   array.item = item_;
   array.data = data_;
   array.place = Place::device;
+  array.is_own = true;
   array.finish(nullptr, 8);
 }

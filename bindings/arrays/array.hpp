@@ -110,6 +110,7 @@ public:
   std::uintptr_t stream = 0;
   int device = -1;         ///< -1: unknown
   bool exported = true;    ///< false: the address is known only after the export
+  bool is_own = false;     ///< an isthmus.DeviceArray: freeing it waits for all work
   bool is_tensor = false;  ///< PyTorch's: who writes it has to tell autograd
 
   Export held;

@@ -16,8 +16,10 @@
 #include "bindings/transfer/copy_future.hpp"
 #include "bindings/transfer/read_blocks.hpp"
 #include "bindings/unlocked.hpp"
+#include "device/capture.hpp"
 #include "device/pointer_facts.hpp"
 #include "paged/row_cache.hpp"
+#include "transfer/copy/copy_keeper.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -37,6 +39,7 @@ public:
 
   const OpenObject<RowCache>& operator*() const noexcept { return open_; }
   OpenObject<RowCache>& object() noexcept { return open_; }
+  const isthmus::Context& context() const noexcept { return context_; }
   /// Writes back, ends the cache, and then throws what its check() does.
   void close() {
     std::exception_ptr wrong;
@@ -100,16 +103,37 @@ using SharedCache = Unlocked<std::unique_ptr<OpenCache>>;
 
 CUstream stream_of(std::uintptr_t handle) { return reinterpret_cast<CUstream>(handle); }
 
+bool is_captured_in(const isthmus::Context& context, CUstream stream) {
+  const isthmus::CurrentContext current(context);
+  return isthmus::is_captured(context.driver(), stream);
+}
+
+/// Makes a call in a stream. Arrays whose library doesn't know of that are kept until it has come so
+/// far, as a copy's are; those of a graph are the caller's.
+template <typename Call>
+void make(const OpenCache& open, ReadArrays& arrays, std::uintptr_t stream, const Call& call) {
+  const auto use = [&] { (*open).call(call); };
+  const isthmus::Context& context = open.context();
+  if (!arrays.may_be_reused(stream) || is_captured_in(context, stream_of(stream))) {
+    const GilReleased released;
+    return use();
+  }
+  auto needs =
+      std::make_unique<PythonNeeds>(arrays.take_exports(), arrays.objects(), nb::none());
+  const PythonFuture kept(std::move(needs), [&] {
+    return isthmus::transfer::KeptCopy::of_work(context, stream_of(stream), use);
+  });
+}
+
 std::uintptr_t ensure(const SharedCache& self, ArrayTransfers& transfers, nb::handle keys,
                       nb::handle slots, nb::handle stream) {
-  ReadArrays arrays(transfers.reader, Hold::call);
+  ReadArrays arrays(transfers.reader, stream.is_none() ? Hold::call : Hold::copy);
   const Array& asked = arrays.read_array(keys, Role::source, "keys");
   const Array* const given = slots.is_none() ? nullptr : &arrays.read(slots, Role::target);
   const std::uintptr_t chosen = arrays.order(stream);
   RowCacheKeys call = (*self)->keys_of(asked, "keys");
   if (given != nullptr) call.slots = reinterpret_cast<CUdeviceptr>(given->data);
-  const GilReleased released;
-  (***self).call([&](RowCache& cache) {
+  make(**self, arrays, chosen, [&](RowCache& cache) {
     if (given == nullptr)
       cache.prefetch(call, stream_of(chosen));
     else
@@ -120,7 +144,7 @@ std::uintptr_t ensure(const SharedCache& self, ArrayTransfers& transfers, nb::ha
 
 void update(const SharedCache& self, ArrayTransfers& transfers, nb::handle slots, nb::handle values,
             nb::handle stream) {
-  ReadArrays arrays(transfers.reader, Hold::call);
+  ReadArrays arrays(transfers.reader, stream.is_none() ? Hold::call : Hold::copy);
   const Array& changed = arrays.read_array(slots, Role::source, "slots");
   const Array* const given =
       values.is_none() ? nullptr : &arrays.read_array(values, Role::source, "values");
@@ -128,8 +152,8 @@ void update(const SharedCache& self, ArrayTransfers& transfers, nb::handle slots
   const RowCacheKeys call = (*self)->keys_of(changed, "slots");
   if (given != nullptr) (*self)->require_values(*given, call);
   const CUdeviceptr pointer = given == nullptr ? 0 : reinterpret_cast<CUdeviceptr>(given->data);
-  const GilReleased released;
-  (***self).call([&](RowCache& cache) { cache.update(call, pointer, stream_of(chosen)); });
+  make(**self, arrays, chosen,
+       [&](RowCache& cache) { cache.update(call, pointer, stream_of(chosen)); });
 }
 
 void bind_stats(nb::module_& m) {

@@ -1,5 +1,6 @@
 #include "bindings/transfer/read_blocks.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <isthmus/errors.hpp>
@@ -70,6 +71,18 @@ std::vector<Export> ReadArrays::take_exports() {
   for (Array& array : arrays_)
     if (array.held.keeps_something()) exports.push_back(std::move(array.held));
   return exports;
+}
+
+bool ReadArrays::may_be_reused(std::uintptr_t stream) const noexcept {
+  return std::ranges::any_of(arrays_, [stream](const Array& array) {
+    return !array.is_own && (array.use != Use::library || array.stream != stream);
+  });
+}
+
+nb::object ReadArrays::objects() const {
+  nb::list all;
+  for (const nb::object& object : objects_) all.append(object);
+  return nb::tuple(all);
 }
 
 void BlockLayers::add(ReadArrays& arrays, nb::handle object, Role role) {

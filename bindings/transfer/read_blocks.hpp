@@ -43,6 +43,10 @@ public:
   /// The array whose library has chosen the stream; None if none has.
   nanobind::object leader() const;
   std::vector<Export> take_exports();
+  /// True if memory may be given out again before that stream has come so far, when nobody keeps it.
+  bool may_be_reused(std::uintptr_t stream) const noexcept;
+  /// What was read, as a tuple.
+  nanobind::object objects() const;
 
 private:
   ArrayReader& reader_;

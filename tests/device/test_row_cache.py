@@ -1,8 +1,11 @@
 """`isthmus.RowCache` against NumPy, on either driver."""
 
 import ctypes
+import gc
 import os
 import sys
+import threading
+import weakref
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +17,7 @@ import isthmus
 from copies import on_host
 from fakes.blocked_stream import BlockStream
 from fakes.cuda_calls import Cuda
+from fakes.device_arrays import CudaArray
 from isthmus import _native
 from isthmus.errors import UsageError
 from program import run_process
@@ -383,6 +387,46 @@ def test_a_flush_waits_for_rows_that_are_stored_in_another_stream(
         storing.go_on()
         _native.synchronize_stream(context, flushing.handle)
         assert (table[3] == 7).all()
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_what_a_call_reads_is_kept_until_its_stream_has_come_so_far(
+    block_stream: BlockStream, named: bool
+) -> None:
+    table = table_of(100)
+    memory, values = on_device([3, 4]), on_device(np.full((2, 64), 7, np.float32))
+    with isthmus.RowCache(table, 10, write_back=True) as cache:
+        slots = cache.ensure(memory)
+        on_host(slots)
+        working = block_stream()
+        of_array = {} if named else {"stream": working.handle}
+        stream = working.handle if named else None
+        freed = threading.Event(), threading.Event()
+        keys = CudaArray(memory.pointer, (2,), typestr="<i8", **of_array)
+        rows = CudaArray(values.pointer, (2, 64), typestr="<f4", **of_array)
+        for array, event in zip((keys, rows), freed, strict=True):
+            weakref.finalize(array, event.set)
+        cache.prefetch(keys, stream)
+        cache.update(slots, rows, stream)
+        del keys, rows, array
+        gc.collect()
+        assert not freed[0].is_set()
+        assert not freed[1].is_set()
+        working.go_on()
+        assert all(event.wait(60) for event in freed)
+    assert (table[3:5] == 7).all()
+
+
+def test_nothing_is_kept_for_a_call_that_is_refused() -> None:
+    memory = on_device([3])
+    with isthmus.RowCache(table_of(100), 10) as cache:
+        keys = CudaArray(memory.pointer, (1,), typestr="<i8")
+        known = weakref.ref(keys)
+        with pytest.raises(UsageError, match="write_back=True"):
+            cache.mark_dirty(keys)
+        del keys
+        gc.collect()
+        assert known() is None
 
 
 def test_the_text_of_a_cache_names_its_rows() -> None:

@@ -47,6 +47,19 @@ std::string text_of(const std::exception_ptr& failure) {
 
 // --- one copy ------------------------------------------------------------------------------------
 
+CopyFuture KeptCopy::of_work(const Context& context, CUstream stream,
+                             const std::function<void()>& enqueue) {
+  auto pending = std::make_shared<PendingCopy>(context);
+  enqueue();
+  const CurrentContext current(context);
+  try {
+    pending->end_at(stream);
+  } catch (...) {
+    throw_once_idle(context.driver(), stream);
+  }
+  return CopyFuture(std::move(pending));
+}
+
 void KeptCopy::begun(CopyFuture copy) noexcept {
   copy_ = std::move(copy);
   state_.store(State::under_way, std::memory_order_release);

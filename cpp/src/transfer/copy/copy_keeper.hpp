@@ -15,6 +15,7 @@
 
 #include <isthmus/transfer.hpp>
 
+#include "device/context.hpp"
 #include "driver/forks.hpp"
 
 namespace isthmus::transfer {
@@ -41,6 +42,13 @@ public:
       : needs_(std::move(needs)), has_follow_up_(needs_->has_follow_up()) {}
   KeptCopy(const KeptCopy&) = delete;
   KeptCopy& operator=(const KeptCopy&) = delete;
+
+  /// Other work than a copy, so that a keeper keeps what it needs.
+  ///
+  /// enqueue     puts it into the stream, which isn't captured
+  /// Throws      what enqueue() throws; DriverError: it has ended, or memory_in_use()
+  static CopyFuture of_work(const Context& context, CUstream stream,
+                            const std::function<void()>& enqueue);
 
   /// True once the copy is complete, including its follow-up, or has failed. Then its needs have
   /// been destroyed, unless it is unknown whether they are still in use.

@@ -178,7 +178,7 @@ class RowCache:
         Args:
             keys: Numbers of rows, int32 or int64, of any shape, on the GPU: an array of PyTorch,
                 CuPy or JAX, or a DeviceArray. Keys may repeat; a row is fetched once. They are read
-                in the stream: keep them until it has come so far, if it isn't their library's.
+                in the stream, and kept until it has come so far; but a graph keeps nothing.
             stream: As for `isthmus.copy`: None is the current stream of the keys' library.
 
         Returns:
