@@ -262,9 +262,12 @@ def test_no_copy_is_larger_than_what_max_bytes_allows(invoke: Invoke) -> None:
     refused(outcome, "size 1 MiB is larger than", "64KiB")
 
 
-def test_sizes_of_blocks_are_those_of_a_thousand(invoke: Invoke) -> None:
-    outcome = invoke("bench", "blocks", *EMULATED[1:], "--sizes", "4KiB")
-    refused(outcome, "no size is that of 1000 blocks", "--sizes 4000KiB")
+def test_sizes_of_blocks_are_those_of_each_of_a_thousand(invoke: Invoke) -> None:
+    asked = ("bench", "blocks", *EMULATED[1:], "--quick", "-i", "1", "--sizes")
+    outcome = invoke(*asked, "8,512,1GiB", "-j")
+    assert {result.bytes for result in run_of(outcome).results} == {512_000}
+    assert "no blocks of 8 B, 1 GiB: a block has whole 16 bytes" in outcome.err
+    refused(invoke(*asked, "8"), "whole 16 bytes", "--sizes 4KiB,64KiB")
 
 
 def test_repeat_measures_in_fresh_processes_and_keeps_what_each_has_found(invoke: Invoke) -> None:

@@ -35,7 +35,8 @@ SizesOption = Annotated[
         metavar="SIZES",
         help="Sizes of the bandwidth and window tests, such as 4,64KiB or 4..1GiB (a range: its "
         "ends and the powers of two between). K, M, G, T and KiB.. are binary, KB.. decimal. Small "
-        "copies use the sizes up to 64KiB among them, or 4 B.  [default: 4..1GiB, windows "
+        "copies use the sizes up to 64KiB among them, or 4 B; suite blocks copies 1000 blocks of "
+        "each size.  [default: 4..1GiB, windows "
         "1..16MiB, small copies 1..64KiB, as far as memory allows]",
     ),
 ]

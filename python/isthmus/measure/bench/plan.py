@@ -13,6 +13,7 @@ from isthmus.ground.spelling import did_you_mean, shortened
 from isthmus.measure.bench.demand import BufferKinds, Demand, Limits, largest_emulated_bytes
 from isthmus.measure.bench.metrics import Metric
 from isthmus.measure.bench.tests.bench_test import PLAIN, BenchTest, Suite, Variation
+from isthmus.measure.bench.tests.blocks import num_blocks
 from isthmus.measure.bench.tests.catalogue import BY_NAME, TESTS
 from isthmus.measure.bench.tests.copies import SWEEP
 from isthmus.measure.bench.tests.windows import LARGEST_BYTES
@@ -76,8 +77,8 @@ def plan_points(tests: Sequence[BenchTest], demand: Demand) -> Plan:
         )
     if not wanted and all(test.suite == Suite.BLOCKS for test in tests):
         raise UsageError(
-            "no size is that of 1000 blocks of whole 16 bytes",
-            hint="a size is that of all blocks of a copy: --sizes 4000KiB has blocks of 4 KiB",
+            "blocks are measured in sizes of whole 16 bytes",
+            hint="--sizes 4KiB,64KiB copies 1000 blocks of each size",
         )
     names = ", ".join(test.name for test in tests)
     if not wanted and any(test.points(replace(demand, managed=True)) for test in tests):
@@ -109,9 +110,26 @@ def _left_out_notes(
 ) -> tuple[str, ...]:
     if demand.sizes is None:
         return _clipped_notes(tests, points, demand)
+    of_blocks = _blocks_notes(tests, points, demand.sizes)
     if demand.sizes[-1] <= LARGEST_BYTES or all(test.suite != Suite.WINDOWS for test in tests):
+        return of_blocks
+    largest = format_size(LARGEST_BYTES)
+    return (f"windows are measured up to {largest}, not at larger sizes", *of_blocks)
+
+
+def _blocks_notes(
+    tests: Sequence[BenchTest], points: Sequence[Point], sizes: Sequence[int]
+) -> tuple[str, ...]:
+    """Say which sizes of blocks are left out."""
+    measured = {
+        point.size_bytes // num_blocks(point.variation)
+        for point in points
+        if point.test.suite == Suite.BLOCKS
+    }
+    left_out = ", ".join(format_size(size) for size in sizes if size not in measured)
+    if not left_out or all(test.suite != Suite.BLOCKS for test in tests):
         return ()
-    return (f"windows are measured up to {format_size(LARGEST_BYTES)}, not at larger sizes",)
+    return (f"no blocks of {left_out}: a block has whole 16 bytes, and 1000 of them must fit",)
 
 
 def _clipped_notes(

@@ -1,6 +1,7 @@
 """The table of suite `blocks`: blocks by index, by each way to copy them."""
 
 from isthmus.ground.sizes import format_size
+from isthmus.ground.spelling import counted
 from isthmus.measure.run.model import Result, Run
 from isthmus.measure.run.naming import Kind
 from isthmus.show.numbers import gigabytes_per_second
@@ -8,7 +9,7 @@ from isthmus.show.page import Table
 from isthmus.show.tables.labels import direction_of, of_kind
 from isthmus.show.tables.pivot import attempted, pivot
 
-_BY_DRIVER = {"batch": "batch", "batch_in_order": "batch in order"}
+_BY_DRIVER = {"batch": "batch", "batch_in_order": "in order"}
 
 
 def blocks_tables(run: Run) -> list[Table]:
@@ -29,7 +30,7 @@ def blocks_notes(run: Run) -> list[str]:
     if not of_kind(run, Kind.BLOCKS):
         return []
     return [
-        "kernel: isthmus.copy_blocks by that many multiprocessors (SMs)",
+        "1 SM ...: isthmus.copy_blocks by a kernel on that many multiprocessors (SMs)",
         "batch: one call of cuMemcpyBatchAsync, source order ANY; in order: STREAM",
     ]
 
@@ -44,7 +45,7 @@ def _number(result: Result) -> str:
 
 def _way(result: Result) -> str:
     sms = int(result.axes["sms"])
-    return _BY_DRIVER.get(result.way) or f"{result.way}, {sms} SM{'' if sms == 1 else 's'}"
+    return _BY_DRIVER.get(result.way) or counted(sms, "SM")
 
 
 def _rate(result: Result) -> str:

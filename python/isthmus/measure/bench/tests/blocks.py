@@ -13,6 +13,7 @@ SMS = "sms"
 _KIB = 1 << 10
 _USUAL_SMS = 4
 _USUAL_BLOCKS = 1000
+_WORD_BYTES = 16  # block_copies.cpp refuses other blocks
 # Blocks in a pool for each that is copied: kSpareFactor of measure/bandwidth/block_copies.cpp.
 _SPARE_FACTOR = 2
 # Bytes of a block, and how many.
@@ -53,16 +54,12 @@ class BlocksTest(BenchTest):
         return {"block_bytes": size_bytes // num_blocks(variation)}
 
     def points(self, demand: Demand) -> list[tuple[int, Variation]]:
-        """Choose sets of blocks; requested sizes have 1000 blocks each."""
+        """Choose sets of blocks; requested sizes are those of a block, of which there are 1000."""
         sets = _QUICK_SETS if demand.quick else _SETS
         if demand.emulated:
             sets = tuple(one for one in sets if one[0] * one[1] <= _MAX_EMULATED_BYTES)
         if demand.sizes is not None:
-            sets = tuple(
-                (size // _USUAL_BLOCKS, _USUAL_BLOCKS)
-                for size in demand.sizes
-                if size % (16 * _USUAL_BLOCKS) == 0
-            )
+            sets = tuple((size, _USUAL_BLOCKS) for size in demand.sizes if size % _WORD_BYTES == 0)
         several = self.way == BlocksWay.KERNEL and not demand.quick
         numbers = (1, 2, _USUAL_SMS, 16) if several else (_USUAL_SMS,)
         return [_point(*one, sms) for one in sets for sms in numbers]
