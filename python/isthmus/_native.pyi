@@ -1061,7 +1061,7 @@ class Transfers:
 
     def check_blocks(self) -> None:
         """
-        Raise UsageError for an index outside its pool that a kernel has found.
+        Raise UsageError for an index outside its pool of which nobody was told.
         """
 
     def stats(self) -> list[PathUse]:
@@ -1334,10 +1334,10 @@ class RowCache:
     def device_bytes(self) -> int:
         """Of device memory: the maps."""
 
-    def ensure(self, transfers: Transfers, keys: object, slots: object | None, stream: object | None) -> int:
+    def ensure(self, transfers: Transfers, keys: object | None, slots: object | None, stream: object | None) -> int:
         """Give keys their slots; without `slots`, prefetch. Give the CUstream."""
 
-    def update(self, transfers: Transfers, slots: object, values: object | None, stream: object | None) -> None:
+    def update(self, transfers: Transfers, slots: object | None, values: object | None, stream: object | None) -> None:
         """Mark slots as stored to, or store values to them."""
 
     def flush(self, stream: int) -> None:

@@ -154,11 +154,12 @@ def install() -> Callable[[], None]:
     """
     Let LMCache make Isthmus' connectors instead of its own, in this process.
 
-    If LMCache can't be imported, or has no such class, nothing is replaced, and there is an
-    IsthmusWarning: vLLM ends if a plugin raises.
-
     Returns:
         A function that puts back LMCache's own; connectors that exist remain.
+
+    Raises:
+        IsthmusWarning: Only a warning, since an exception would end vLLM: LMCache can't be
+            imported, or has no such class. Nothing is replaced.
     """
     try:
         ours = connector()

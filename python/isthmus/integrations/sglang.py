@@ -100,11 +100,12 @@ def install() -> Callable[[], None]:
 
     SGLang calls it in its schedulers if it is an entry point of the group `sglang.srt.plugins`.
 
-    If SGLang can't be imported, sees no CUDA device, or lacks one of the functions, nothing is
-    replaced, and there is an IsthmusWarning.
-
     Returns:
         A function that puts back SGLang's own.
+
+    Raises:
+        IsthmusWarning: Only a warning: SGLang can't be imported, sees no CUDA device, or lacks one
+            of the functions. Nothing is replaced.
     """
     ours = (
         transfer_kv_direct,

@@ -69,11 +69,12 @@ def install() -> Callable[[], None]:
 
     vLLM calls it in all its processes if it is an entry point of the group `vllm.general_plugins`.
 
-    If vLLM can't be imported, or lacks one of the functions, nothing is replaced, and there is an
-    IsthmusWarning: vLLM ends if a plugin raises.
-
     Returns:
         A function that puts back vLLM's own; workers that exist keep what they have.
+
+    Raises:
+        IsthmusWarning: Only a warning, since an exception would end vLLM: vLLM can't be
+            imported, or lacks one of the functions. Nothing is replaced.
     """
     return replace(
         {

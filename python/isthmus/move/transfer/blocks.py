@@ -54,6 +54,14 @@ class PreparedCopy:
         """Say how the copy is made, and why."""
         return self._native.explain()
 
+    def __repr__(self) -> str:
+        """Name what is copied, and the way."""
+        how = self.explain()
+        return (
+            f"PreparedCopy(num_copies={how.num_copies}, size_bytes={how.size_bytes}, "
+            f"way={how.way!r})"
+        )
+
 
 _LISTS = (list, tuple, range)
 

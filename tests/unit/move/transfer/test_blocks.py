@@ -122,6 +122,7 @@ def test_a_prepared_copy_moves_what_the_pools_hold_at_each_call() -> None:
     plan = isthmus.plan_blocks(target, source, index, [2, 3])
     index[:] = 0  # it has its own
     assert plan.explain().num_copies == 2
+    assert repr(plan) == "PreparedCopy(num_copies=2, size_bytes=64, way='kernel')"
     for value in (7, 8):
         source[:] = value
         plan().result()
