@@ -118,8 +118,7 @@ void make(const OpenCache& open, ReadArrays& arrays, std::uintptr_t stream, cons
     const GilReleased released;
     return use();
   }
-  auto needs =
-      std::make_unique<PythonNeeds>(arrays.take_exports(), arrays.objects(), nb::none());
+  auto needs = std::make_unique<PythonNeeds>(arrays.take_exports(), arrays.objects(), nb::none());
   const PythonFuture kept(std::move(needs), [&] {
     return isthmus::transfer::KeptCopy::of_work(context, stream_of(stream), use);
   });

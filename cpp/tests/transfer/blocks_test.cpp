@@ -145,6 +145,20 @@ TEST_F(Blocks, WithAWrongIndexDisturbNoOthersAndAreToldOfByWhoIsAskedFirst) {
   }
 }
 
+TEST_F(Blocks, WhoseFutureOutlivesTheTransfersTellOfAWrongIndex) {
+  make({4096});
+  sources_[7] = kCount;
+  const BlockCopy wrong = with_device_indices(up());
+  CopyFuture future = transfers().copy_blocks(wrong);
+  transfers().copy_blocks(wrong);
+  {
+    CopyFuture dropped_last = transfers().copy_blocks(wrong);
+  }
+  drop_transfers();
+  EXPECT_TRUE(says(message_of<UsageError>([&] { future.wait(); }), "source_index[7]"));
+  make_transfers();
+}
+
 TEST_F(Blocks, LongRunsOfThemAreABatchOfFewCopies) {
   make({64 * kKiB, 0, 1, 40});
   for (std::size_t i = 0; i < 40; ++i) {

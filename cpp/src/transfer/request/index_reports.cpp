@@ -4,6 +4,8 @@
 #include <atomic>
 #include <limits>
 
+#include "device/cleanup.hpp"
+
 namespace isthmus::transfer {
 namespace {
 
@@ -50,14 +52,31 @@ std::string IndexReports::take_any() {
 }
 
 void IndexReports::keep(std::shared_ptr<IndexReport> report, Completion end) {
-  const std::lock_guard lock(mutex_);
-  kept_.emplace_back(std::move(report), std::move(end));
+  {
+    const std::lock_guard lock(mutex_);
+    if (!ended_) return void(kept_.emplace_back(std::move(report), std::move(end)));
+  }
+  end.wait();
 }
 
 void IndexReports::end() noexcept {
-  Kept kept;
-  const std::lock_guard lock(mutex_);
+  Kept kept;  // destroyed without the lock
+  std::unique_lock lock(mutex_);
+  ended_ = true;
   kept.swap(kept_);
+  lock.unlock();
+  Kept unknown;
+  while (!kept.empty()) {
+    try {
+      kept.front().second.wait();
+      kept.pop_front();
+    } catch (...) {  // nobody knows what is under way: it keeps this
+      unknown.splice(unknown.end(), kept, kept.begin());
+      note_leaked(this);
+    }
+  }
+  lock.lock();
+  kept_.swap(unknown);
 }
 
 /// A forked child takes no lock: a thread of the parent's may hold it for ever.

@@ -32,9 +32,11 @@ public:
   ///
   /// Returns     the error's text; empty if there is nothing
   std::string take_any();
-  /// Keeps the word of a copy that nobody waits for until that has ended.
+  /// Keeps the word of a copy that nobody waits for until that has ended; after end() it waits itself.
+  ///
+  /// Throws      std::bad_alloc, DriverError
   void keep(std::shared_ptr<IndexReport> report, Completion end);
-  /// Lets go of what keep() was given.
+  /// Waits for what keep() was given, and lets go of it.
   void end() noexcept;
 
 private:
@@ -56,6 +58,7 @@ private:
   std::mutex mutex_;
   std::vector<std::size_t> free_;  ///< has room for all
   Kept kept_;
+  bool ended_ = false;
 };
 
 /// The word of one copy, or of all runs of a prepared one. What nobody was told when it is destroyed
