@@ -18,12 +18,18 @@ void EventQueue::add_nodes() {
   free_ = nodes;
 }
 
-// Inserts after the last event that isn't later. The bucket's last event is later.
+// Inserts after the last event that isn't later. The bucket's last event is later. When all warps
+// go on at once, a bucket holds thousands of events of a few cycles: the search begins at one of
+// the same time.
 void EventQueue::insert_inside(Bucket& bucket, Node* node) {
-  Node** link = &bucket.first;
-  while ((*link)->event.time_ps <= node->event.time_ps) link = &(*link)->next;
+  const Picoseconds time_ps = node->event.time_ps;
+  Node*& inside = inside_[time_ps % kNumInside];
+  const bool is_known = inside != nullptr && inside->event.time_ps == time_ps;
+  Node** link = is_known ? &inside->next : &bucket.first;
+  while ((*link)->event.time_ps <= time_ps) link = &(*link)->next;
   node->next = *link;
   *link = node;
+  inside = node;
 }
 
 void EventQueue::push_far(const Event& event) {

@@ -53,6 +53,7 @@ public:
     Bucket& bucket = buckets_[current_ % kNumBuckets];
     Node* const node = bucket.first;
     bucket.first = node->next;
+    if (Node*& inside = inside_[node->event.time_ps % kNumInside]; inside == node) inside = nullptr;
     node->next = free_;
     free_ = node;
     --size_;
@@ -69,6 +70,7 @@ private:
   static constexpr unsigned kBucketShift = 11;  // 2.048 ns: a few events, on Zhang 2019's machine
   static constexpr std::uint64_t kNumBuckets = 4096;
   static constexpr std::size_t kNodesPerChunk = 1024;
+  static constexpr std::size_t kNumInside = 16;
 
   struct Node {
     Event event;
@@ -102,7 +104,7 @@ private:
   }
 
   static bool later(const FarEvent& left, const FarEvent& right);
-  static void insert_inside(Bucket& bucket, Node* node);
+  void insert_inside(Bucket& bucket, Node* node);
   void add_nodes();
   void push_far(const Event& event);
   void advance();
@@ -113,6 +115,8 @@ private:
   std::size_t size_ = 0;
 
   Node* free_ = nullptr;
+  // By time: the event that was the last to be inserted before others; null if it has been popped.
+  std::array<Node*, kNumInside> inside_{};
   std::array<Bucket, kNumBuckets> buckets_{};
   // A set bit: the bucket isn't empty. The current bucket may be empty although its bit is set.
   std::array<std::uint64_t, kNumBuckets / 64> occupied_{};
