@@ -114,7 +114,7 @@ def test_the_points_of_a_run_are_its_page_faults_and_its_reads(h100: Run) -> Non
     assert points[2].seconds == pytest.approx(MIB / 2.818e9, rel=0.01)
 
 
-def test_the_points_of_a_run_that_thrashes_are_told_from_fresh_reads() -> None:
+def test_the_points_of_a_run_that_thrashes_are_but_the_largest_fresh_reads() -> None:
     points = points_of(read_run(str(H100_THRASHING_RUN)))
     found = [(one.access, one.size_bytes // MIB) for one in points if "thrashing" in one.access]
     assert found == [
@@ -332,14 +332,20 @@ def test_one_prefetch_tells_two_costs_not_apart() -> None:
     assert fit.compared[-1].held_back
 
 
+def but_the_largest(run: Run) -> list[DriverPoint]:
+    """All points but those of 512 MiB, which a fit holds back, of what isn't read on demand."""
+    points = points_of(run)
+    return [one for one in points if one.access is Access.READ or one.size_bytes < 512 * MIB]
+
+
 @pytest.mark.long
 def test_the_machines_that_come_with_isthmus_are_these_fits(h100: Run, h200: Run) -> None:
-    h100_fit = fitted(points_of(h100), load_machine("h100-pcie5"))
+    h100_fit = fitted(but_the_largest(h100), load_machine("h100-pcie5"))
     assert h100_fit.machine.faults == load_machine("h100-pcie5").faults
     held = [one for one in h100_fit.compared if one.held_back and one.point.access is Access.READ]
     assert [one.point.size_bytes // MIB for one in held] == [16, 512]
     assert geometric_error(held) < 0.1
-    h200_fit = fitted(points_of(h200), load_machine("h200-pcie5"))
+    h200_fit = fitted(but_the_largest(h200), load_machine("h200-pcie5"))
     assert h200_fit.machine.faults == load_machine("h200-pcie5").faults
     held = [one for one in h200_fit.compared if one.held_back and one.point.access is Access.READ]
     assert all(abs(one.error) < 0.15 for one in held)
