@@ -161,6 +161,10 @@ TEST_F(Copy, ThroughAPinnedBuffersDevicePointerReachesTheBuffer) {
   EXPECT_EQ(*buffer, sent);
 }
 
+/// Seen on an H200 with driver 580: whatever this thread calls next waits, too, and so the gate is never opened.
+constexpr auto kHangs =
+    "behind a blocking upload that waits, a real driver holds up other threads' calls";
+
 /// What `isthmus watch` and `exec` stand on: they wait where the driver does.
 class CopyOfPageableMemory : public MachineUnderTest {
 protected:
@@ -252,6 +256,7 @@ TEST_F(CopyOfPageableMemory, ToTheDeviceWaitsForAHeldStreamWhenItIsLarge) {
 }
 
 TEST_F(CopyOfPageableMemory, ToTheDeviceInABlockingCallWaitsForAHeldStreamAtEverySize) {
+  if (!driver().emulated()) GTEST_SKIP() << kHangs;
   constexpr int most_meanwhile = 300;
   for (const std::size_t size_bytes : {4ul, kKiB, 64 * kKiB, 64 * kKiB + 1, 2 * kMiB, 16 * kMiB})
     EXPECT_FALSE(returns_while_held(Way::blocking_up, size_bytes, most_meanwhile))
@@ -259,6 +264,7 @@ TEST_F(CopyOfPageableMemory, ToTheDeviceInABlockingCallWaitsForAHeldStreamAtEver
 }
 
 TEST_F(CopyOfPageableMemory, ToTheDeviceInTheThreadsOwnStreamWaitsForTheHeldLegacyStream) {
+  if (!driver().emulated()) GTEST_SKIP() << kHangs;
   ASSERT_TRUE(has_per_thread_upload());
   constexpr int most_meanwhile = 300;
   for (const std::size_t size_bytes : {4ul, kKiB, 64 * kKiB, 64 * kKiB + 1, 2 * kMiB, 16 * kMiB})
