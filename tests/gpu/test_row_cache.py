@@ -199,6 +199,35 @@ def test_a_forward_pass_before_a_step_is_refused() -> None:
     bag.close()
 
 
+def test_what_a_block_raises_wins_over_a_wrong_key_of_an_embedding() -> None:
+    bag = isthmus.torch.CachedEmbedding(table_of(1000), 100)
+
+    def work() -> None:
+        with bag, torch.no_grad():
+            bag(torch.full((2, 3), 5000, device="cuda"))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError) as raised:
+        work()
+    assert "no rows of the table" in raised.value.__notes__[0]
+
+
+def test_keys_in_a_stream_of_the_callers_are_not_given_out_meanwhile() -> None:
+    table, stream = table_of(100_000), torch.cuda.Stream()
+    cache = isthmus.RowCache(table.numpy(), 50_000)
+    for _ in range(20):
+        keys = some(100_000, 40_000)
+        wanted = keys.cpu()
+        torch.cuda.synchronize()
+        slots = cache.ensure(keys, stream)
+        del keys
+        torch.full((40_000,), 7, device="cuda")
+        torch.cuda.synchronize()
+        found = torch.from_dlpack(cache.rows)[slots.long()].cpu()
+        assert torch.equal(found, table[wanted.long()])
+    cache.close()
+
+
 def test_experts_are_those_that_a_router_chooses() -> None:
     table = torch.randn(64, 1024, 512).bfloat16().pin_memory()
     experts = isthmus.torch.CachedExperts(table, 16)

@@ -117,9 +117,8 @@ TEST_F(SortedBlocks, AreReportedWithTheirPositionIfAnIndexOnTheDeviceIsWrong) {
   copy.target_index.data = send(targets_);
   copy.source_index.data = send(sources_);
   sources_[4321] = good;
-  transfers().copy_blocks(copy).wait();
-  EXPECT_TRUE(
-      says(message_of<UsageError>([&] { transfers().check_blocks(); }), "source_index[4321]"));
+  CopyFuture future = transfers().copy_blocks(copy);
+  EXPECT_TRUE(says(message_of<UsageError>([&] { future.wait(); }), "source_index[4321]"));
   transfers().check_blocks();
   expect_on_device(4, 4321);
 }
