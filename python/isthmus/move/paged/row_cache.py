@@ -118,7 +118,7 @@ class RowCache:
             UsageError: The table, its rows or their number is invalid, or a file has become
                 shorter. Nothing was changed.
             OutOfDeviceMemory: The rows don't fit, or the maps: 4 bytes for each row of the table,
-                and 8 to 21 for each that is held.
+                and 8 to 33 for each that is held.
             Unavailable: There is no GPU or no NVRTC; or the table's pages can't be pinned.
         """
         require_word("policy", policy, ("lru", "clock"))
