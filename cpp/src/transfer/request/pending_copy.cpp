@@ -22,7 +22,7 @@ std::shared_ptr<PendingCopy> PendingCopy::complete() {
 
 /// The kernel of a copy that nobody has waited for may still write its report.
 PendingCopy::~PendingCopy() {
-  if (report_ == nullptr || !end_ || over()) return;
+  if (report_ == nullptr || over() || !end_) return;
   try {
     IndexReport::keep(std::move(report_), std::move(*end_));
   } catch (...) {  // NOLINT(bugprone-empty-catch): a later copy may get its word too early
