@@ -123,6 +123,40 @@ TEST_F(SortedBlocks, AreReportedWithTheirPositionIfAnIndexOnTheDeviceIsWrong) {
   expect_on_device(4, 4321);
 }
 
+TEST_F(SortedBlocks, OfOneStreamDoNotWaitForThoseOfAnother) {
+  write_host(5);
+  transfers().copy_blocks(up()).wait();  // kernels are loaded
+  const CUdeviceptr elsewhere = device_memory(kCount * kBytes);
+  const auto in = [&](CUstream stream) {
+    BlockOptions options;
+    options.stream = reinterpret_cast<std::uintptr_t>(stream);
+    return options;
+  };
+  const CUstream first = stream();
+  isthmus::contract::Gate held = gate();
+  held.hold(first);
+  CopyFuture waits = transfers().copy_blocks(up(), in(first));
+  BlockCopy copy = up();
+  there_.address = to_pointer(elsewhere);
+  transfers().copy_blocks(copy, in(stream())).wait();
+  EXPECT_FALSE(waits.ready());
+  held.open();
+  waits.wait();
+}
+
+TEST_F(SortedBlocks, GoAsTheyAreIfTheDeviceHasNoMemoryLeft) {
+  write_host(6);
+  BlockCopy few = up();
+  few.num_blocks = 10;
+  transfers().copy_blocks(few).wait();
+  const isthmus::test::EmulatorControls emulator(driver());
+  emulator.fail_call("cuMemAlloc", 1, CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(num_launches(up()), 1);
+  emulator.reset();
+  expect_on_device(6);
+  EXPECT_EQ(num_launches(up()), 3);
+}
+
 TEST_F(SortedBlocks, LeaveNothingBehindIfACallOfTheDriverFails) {
   const isthmus::test::EmulatorControls emulator(driver());
   for (const char* symbol :

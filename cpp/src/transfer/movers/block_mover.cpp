@@ -21,6 +21,7 @@ constexpr std::uint32_t kRows = 4;       // kIsthmusRows of kernels/blocks.cuh
 constexpr std::uint32_t kMaxGroup = 32;  // one for each lane
 constexpr std::size_t kMinMemoryBytes = std::size_t{64} << 10U;
 constexpr std::size_t kMaxMemories = 8;
+constexpr std::size_t kMaxSorting = 4;  // streams that sort beside each other, with 16 MiB each
 
 /// The longest word of which all addresses, strides and sizes are multiples.
 std::uint32_t word_of(const KernelBlocks& blocks, std::size_t num_layers) {
@@ -64,6 +65,15 @@ BlockMover::~BlockMover() {
       memory->left().synchronize();
     } catch (...) {  // nobody knows what is under way
       keep(std::move(memory));
+    }
+  }
+  for (std::unique_ptr<SortMemory>& memory : sorting_) {
+    try {
+      const CurrentContext current(context_);
+      const ScopedRelaxedCapture relaxed(context_.driver());
+      memory->left().synchronize();
+    } catch (...) {
+      keep_until_process_ends(std::move(memory));
     }
   }
 }
@@ -116,21 +126,57 @@ void BlockMover::move(const KernelBlocks& blocks, std::size_t num_layers, const 
   launch(reported, num_layers, how, stream);
 }
 
-void BlockMover::move_sorted(const KernelBlocks& blocks, std::size_t num_layers,
-                             const BlockLaunch& how, CUstream stream) try {
+/// Memory that no other stream waits for; null if there is none. Copies can be made without.
+std::unique_ptr<SortMemory> BlockMover::take_sorting(CUstream stream) {
+  const ScopedRelaxedCapture relaxed(context_.driver());
   const std::lock_guard lock(mutex_);
-  if (sorting_ == nullptr) {
-    const ScopedRelaxedCapture relaxed(context_.driver());
-    sorting_ = std::make_unique<SortMemory>(context_);
+  const auto found = std::ranges::find_if(
+      sorting_, [&](const std::unique_ptr<SortMemory>& one) { return one->is_free_for(stream); });
+  if (found != sorting_.end()) {
+    std::unique_ptr<SortMemory> memory = std::move(*found);
+    sorting_.erase(found);
+    return memory;
   }
+  if (num_sorting_ >= kMaxSorting) return nullptr;
+  try {
+    sorting_.reserve(kMaxSorting);
+    auto memory = std::make_unique<SortMemory>(context_);
+    ++num_sorting_;
+    return memory;
+  } catch (const OutOfDeviceMemory&) {
+    return nullptr;
+  }
+}
+
+void BlockMover::move_sorted(const KernelBlocks& blocks, std::size_t num_layers,
+                             const BlockLaunch& how, CUstream stream) {
+  std::unique_ptr<SortMemory> memory = take_sorting(stream);
+  if (memory == nullptr) return launch(blocks, num_layers, how, stream);
+  try {
+    sort_and_launch(blocks, num_layers, how, *memory, stream);
+    memory->leave(stream);
+  } catch (...) {  // nobody knows what is under way
+    keep_until_process_ends(std::move(memory));
+    const std::lock_guard lock(mutex_);
+    --num_sorting_;
+    throw;
+  }
+  const std::lock_guard lock(mutex_);
+  sorting_.push_back(std::move(memory));
+}
+
+void BlockMover::sort_and_launch(const KernelBlocks& blocks, std::size_t num_layers,
+                                 const BlockLaunch& how, const SortMemory& memory,
+                                 CUstream stream) const {
   const Driver& driver = context_.driver();
-  driver.call(symbol::stream_wait_event)(stream, sorting_->left().handle(), 0U);
-  KernelPairs pairs{0, 0, sorting_->targets(), sorting_->sources(), sorting_->bins()};
+  // Nothing to wait for, unless a handle is a new stream's by now.
+  driver.call(symbol::stream_wait_event)(stream, memory.left().handle(), 0U);
+  KernelPairs pairs{0, 0, memory.targets(), memory.sources(), memory.bins()};
   pairs.by_target = how.host_end == HostEnd::target ? 1 : 0;
   KernelBlocks sorted = blocks;
   sorted.target_index = pairs.targets;
   sorted.source_index = pairs.sources;
-  sorted.report = sorting_->report();
+  sorted.report = memory.report();
   for (; pairs.first < blocks.num_blocks; pairs.first += SortMemory::kMaxBlocks) {
     sorted.num_blocks = pairs.count =
         std::min<std::uint64_t>(SortMemory::kMaxBlocks, blocks.num_blocks - pairs.first);
@@ -142,11 +188,6 @@ void BlockMover::move_sorted(const KernelBlocks& blocks, std::size_t num_layers,
       (*step)->launch_as(settings_of(how), stream, num_ctas, kLanes, blocks, pairs);
     launch(sorted, num_layers, how, stream);
   }
-  sorting_->left().record(stream);
-} catch (...) {
-  const std::lock_guard lock(mutex_);
-  if (sorting_ != nullptr) keep_until_process_ends(std::move(sorting_));  // it may be in use
-  throw;
 }
 
 void BlockMover::launch(KernelBlocks blocks, std::size_t num_layers, const BlockLaunch& how,

@@ -95,10 +95,19 @@ public:
   /// A report that nobody reads: wrong indices are reported while they are sorted.
   CUdeviceptr report() const noexcept { return sources() + kMaxBlocks * sizeof(std::uint64_t); }
   const Event& left() const noexcept { return left_; }
+  /// Nobody waits for it but the stream that waits for itself.
+  bool is_free_for(CUstream stream) const {
+    return (stream == used_in_ && stream != CU_STREAM_PER_THREAD) || left_.complete();
+  }
+  void leave(CUstream stream) {
+    left_.record(stream);
+    used_in_ = stream;
+  }
 
 private:
   DeviceBuffer memory_;
   Event left_;  ///< the launches that used it have ended
+  std::optional<CUstream> used_in_;
 };
 
 /// The kernels of one device, and memory for what they read. May be used from any thread. The
@@ -148,13 +157,19 @@ public:
   static void keep(std::unique_ptr<LaunchMemory> memory) noexcept;
 
   /// Where kernels tell of wrong indices; null before there are kernels.
-  IndexReports* reports() const noexcept { return reports_.get(); }
+  IndexReports* reports() {
+    const std::lock_guard lock(mutex_);
+    return reports_.get();
+  }
 
 private:
   std::string obstacle_with(const std::function<Kernels()>& open);
   void prepare(Kernels kernels);
   void launch(KernelBlocks blocks, std::size_t num_layers, const BlockLaunch& how,
               CUstream stream) const;
+  std::unique_ptr<SortMemory> take_sorting(CUstream stream);
+  void sort_and_launch(const KernelBlocks& blocks, std::size_t num_layers, const BlockLaunch& how,
+                       const SortMemory& memory, CUstream stream) const;
   void move_sorted(const KernelBlocks& blocks, std::size_t num_layers, const BlockLaunch& how,
                    CUstream stream);
   Kernel::Settings settings_of(const BlockLaunch& how) const noexcept {
@@ -174,7 +189,8 @@ private:
   int most_urgent_ = 0;
   std::shared_ptr<IndexReports> reports_;
   std::vector<std::unique_ptr<LaunchMemory>> memory_;  ///< that was given back, oldest first
-  std::unique_ptr<SortMemory> sorting_;                ///< from the first copy that is sorted on
+  std::vector<std::unique_ptr<SortMemory>> sorting_;   ///< that was given back
+  std::size_t num_sorting_ = 0;                        ///< with those that were taken
 };
 
 }  // namespace isthmus::transfer

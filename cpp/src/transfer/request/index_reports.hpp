@@ -41,7 +41,7 @@ public:
 
 private:
   friend class IndexReport;
-  static constexpr std::size_t kNumWords = 4096;
+  static constexpr std::size_t kNumWords = std::size_t{1} << 16U;
 
   std::uint64_t& word(std::size_t i) const noexcept {
     return reinterpret_cast<std::uint64_t*>(words_.data())[i];

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 RowCacheStats = _native.RowCacheStats
 _MOST_SLOTS = (1 << 31) - 1
-_MAP_BYTES = 4, 21  # at most: for each row of the table, and for each that is held
+_MAP_BYTES = 4, 33  # at most: for each row of the table, and for each that is held
 
 
 @contextmanager
