@@ -82,6 +82,27 @@ def test_random_calls_find_what_a_table_has_that_is_stored_to(
 
 
 @pytest.mark.long
+def test_calls_of_many_keys_of_a_long_table_find_their_rows_and_write_them_back() -> None:
+    random = np.random.default_rng(8)
+    table = np.zeros(
+        (600_000, 512), np.float32
+    )  # of over 1 GiB, where only what is used takes room
+    used = random.permutation(600_000)[:24_000]
+    table[used, 0], table[used, -1] = used, used + 1
+    wanted = table[used]
+    with isthmus.RowCache(table, 12_000, write_back=True) as cache:
+        for turn in range(6):
+            chosen = random.permutation(24_000)[: 10_000 if turn % 2 else 3000]
+            slots = cache.ensure(on_device(used[np.append(chosen, chosen[:99])]))
+            found = on_host(slots)[: chosen.size]
+            assert np.array_equal(rows_at(cache, found), wanted[chosen])
+            wanted[chosen, 1] = turn + 1
+            cache.update(on_device(found), on_device(wanted[chosen]))
+        assert cache.stats().written > 0
+    assert np.array_equal(table[used], wanted)
+
+
+@pytest.mark.long
 def test_millions_of_keys_of_millions_of_rows_find_theirs() -> None:
     random = np.random.default_rng(3)
     table = table_of(2_000_000, 32, "int64")

@@ -37,6 +37,20 @@ def test_blocks_arrive_in_the_current_stream(where: str, items: int) -> None:
     assert torch.equal(host[of.cpu().long()], found.cpu())
 
 
+@pytest.mark.parametrize("number", [8192, 100_000, (1 << 20) + 777])  # sorted in one or two rounds
+@pytest.mark.parametrize("where", ["cuda", "cpu"])
+def test_short_blocks_of_a_long_pool_arrive(where: str, number: int) -> None:
+    host = torch.randint(1 << 30, ((2 << 30) // 512, 128), dtype=torch.int32).pin_memory()
+    device = torch.zeros(number, 128, dtype=torch.int32, device="cuda")
+    to, of = torch.randperm(number).to(where), some(host.shape[0], number, where)
+    wanted = host[of.cpu().long()]
+    isthmus.copy_blocks(device, host, to, of.long()).result()
+    assert torch.equal(device[to.cuda()].cpu(), wanted)
+    device.neg_()
+    isthmus.copy_blocks(host, device, of.long(), to).result()
+    assert torch.equal(host[of.cpu().long()], -wanted)
+
+
 def test_a_graph_reads_the_indices_of_each_replay() -> None:
     host, device = pools()
     to, of = some(2000, 100), some(2000, 100)

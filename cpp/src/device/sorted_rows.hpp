@@ -6,10 +6,14 @@
 
 namespace isthmus {
 
+/// What sorting counts with: [2][kIsthmusBins] words of kernels/blocks.cuh, zeros at first.
+inline constexpr std::size_t kSortingBinsBytes = 8192;
+
 /// A GPU keeps the addresses of so many of the host's pages that rows anywhere in some GiB come as fast
 /// as in order; beyond, each waits for its own. Measured on an H200, random rows of 512 bytes against
 /// sorted ones: 48 and 49 GB/s from 1 GiB, 28 and 49 from 2 GiB, 23 and 50 from 4 GiB, 18 and 30 from
-/// 24 GiB. A row of 4 KiB takes longer than the wait. Sorting takes as long as some thousand rows.
+/// 24 GiB (benchmarks/blocks/h200). A row of 4 KiB takes longer than the wait. Sorting takes as long as
+/// some thousand rows.
 constexpr bool is_worth_sorting(std::uint64_t pool_bytes, std::uint64_t row_bytes,
                                 std::uint64_t num_rows) noexcept {
   constexpr std::uint64_t reach_bytes = std::uint64_t{1} << 30U;

@@ -23,7 +23,6 @@ constexpr unsigned kFetchBlocks = 16;
 // Of sorted rows few are on their way, so that few pages are in use; the link is full.
 constexpr unsigned kSortedBlocks = 16;
 constexpr unsigned kSortedLanes = 512;
-constexpr std::uint64_t kBinsBytes = 8192;    // 2 * kIsthmusBins words of kernels/blocks.cuh
 constexpr unsigned kFlushBlocks = 16;         // more fill the queues that others' stores wait in
 constexpr std::uint64_t kNarrowBytes = 4096;  // kIsthmusNarrowBytes of kernels/row_cache.cuh
 constexpr std::uint64_t kChunk = 32;
@@ -87,16 +86,14 @@ private:
 };
 
 /// Whether a call of so many keys fetches rows in the order of the table.
-bool sorts(const KernelRowCache& cache, const RowCacheOptions& options, std::uint64_t num_keys) {
-  return cache.row_bytes <= kNarrowBytes &&
-         (options.sorts_all ||
-          is_worth_sorting(cache.num_rows * cache.row_bytes, cache.row_bytes, num_keys));
+bool sorts(const KernelRowCache& cache, std::uint64_t num_keys) {
+  return is_worth_sorting(cache.num_rows * cache.row_bytes, cache.row_bytes, num_keys);
 }
 
 /// Where the maps lie in their memory. A cache that doesn't write back marks no rows, and narrow rows
 /// need no jobs unless they are sorted.
 KernelRowCache laid_out(const RowCacheSource& source, const RowCacheOptions& options,
-                        CUdeviceptr& bins, CUdeviceptr& sorted, Parts& parts) {
+                        CUdeviceptr& sorting, Parts& parts) {
   KernelRowCache cache;
   const std::uint64_t num_slots = options.num_slots;
   cache.num_rows = source.num_rows;
@@ -106,9 +103,9 @@ KernelRowCache laid_out(const RowCacheSource& source, const RowCacheOptions& opt
   cache.map = parts.take(source.num_rows * sizeof(std::uint32_t));
   cache.words = parts.take(host::round_up(num_slots, kChunk) * sizeof(std::uint32_t));
   if (options.write_back) cache.dirty = parts.take(num_slots);
-  const bool sorts_any = sorts(cache, options, source.num_rows);
+  const bool sorts_any = sorts(cache, source.num_rows);
   if (sorts_any || source.row_bytes > kNarrowBytes) cache.jobs = parts.take(num_slots * kJobBytes);
-  if (sorts_any) bins = parts.take(kBinsBytes), sorted = parts.take(num_slots * kJobBytes);
+  if (sorts_any) sorting = parts.take(kSortingBinsBytes + num_slots * kJobBytes);
   cache.rows = source.rows;
   cache.keys = source.keys;
   cache.has_clock = options.has_clock ? 1 : 0;
@@ -117,9 +114,8 @@ KernelRowCache laid_out(const RowCacheSource& source, const RowCacheOptions& opt
 
 std::size_t map_bytes(const RowCacheSource& source, const RowCacheOptions& options) {
   Parts parts;
-  CUdeviceptr bins = 0;
-  CUdeviceptr sorted = 0;
-  laid_out(source, options, bins, sorted, parts);
+  CUdeviceptr sorting = 0;
+  laid_out(source, options, sorting, parts);
   return parts.size_bytes();
 }
 
@@ -142,7 +138,7 @@ RowCache::RowCache(const Context& context, const Kernels& kernels, const RowCach
       update_(kernels.get("row_cache", "isthmus_row_cache_update")),
       flush_(kernels.get("row_cache", "isthmus_row_cache_flush")) {
   Parts parts(maps_.pointer());
-  cache_ = laid_out(source, options, bins_, sorted_, parts);
+  cache_ = laid_out(source, options, sorting_, parts);
   cache_.table = host_.device_pointer();
   std::memset(report_.data(), 0, report_.size_bytes());
   const CurrentContext current(context_);
@@ -210,9 +206,9 @@ void RowCache::launch(const RowCacheKeys& keys, CUstream stream) {
   const unsigned num_blocks = blocks_for(keys.count, kLanes);
   Kernel::Settings settings;
   settings.cooperative = num_blocks > 1;  // its blocks wait for each other
-  const bool sorted = sorts(cache_, options_, keys.count);
+  const bool sorted = sorts(cache_, keys.count);
   KernelRowCache cache = cache_;
-  if (sorted_ != 0 && !sorted) cache.jobs = 0;
+  if (sorting_ != 0 && !sorted) cache.jobs = 0;
   ensure_.launch_as(settings, stream, num_blocks, kLanes, cache, keys);
   if (cache.jobs != 0) fetch(cache, sorted ? keys.count : 0, stream);
   if (!captured) last_.record(stream);
@@ -226,10 +222,12 @@ void RowCache::fetch(KernelRowCache cache, std::uint64_t num_sorted, CUstream st
     return fetch_.launch(stream, std::min(kFetchBlocks, blocks_for(kMaxCount, kLanes)), kFetchLanes,
                          cache);
   const unsigned num_blocks = blocks_for(num_sorted, kFetchLanes);
-  context_.driver().call(symbol::memset_d8_async)(bins_, std::uint8_t{0}, kBinsBytes, stream);
-  count_.launch(stream, num_blocks, kFetchLanes, cache, bins_);
-  place_.launch(stream, num_blocks, kFetchLanes, cache, bins_, sorted_);
-  cache.jobs = sorted_;
+  const CUdeviceptr ordered = sorting_ + kSortingBinsBytes;
+  context_.driver().call(symbol::memset_d8_async)(sorting_, std::uint8_t{0}, kSortingBinsBytes,
+                                                  stream);
+  count_.launch(stream, num_blocks, kFetchLanes, cache, sorting_);
+  place_.launch(stream, num_blocks, kFetchLanes, cache, sorting_, ordered);
+  cache.jobs = ordered;
   fetch_.launch(stream, std::min(kSortedBlocks, blocks_for(kMaxCount, kLanes)), kSortedLanes,
                 cache);
 } catch (...) {

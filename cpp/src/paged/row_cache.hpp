@@ -26,8 +26,6 @@ struct RowCacheOptions {
   std::uint32_t num_slots = 0;
   bool has_clock = false;   ///< else the least recently used of 32 slots make room
   bool write_back = false;  ///< rows may be stored to
-  bool sorts_all =
-      false;  ///< for tests: short tables, too, as is_worth_sorting() says of long ones
 };
 
 /// IsthmusRowCache of kernels/row_cache.cuh.
@@ -127,8 +125,8 @@ private:
   PinnedBuffer report_;
   DeviceBuffer maps_;
   KernelRowCache cache_;
-  CUdeviceptr bins_ = 0, sorted_ = 0;  ///< of jobs, [num_slots]; 0: calls aren't sorted
-  Event last_;                         ///< the last call that wasn't captured
+  CUdeviceptr sorting_ = 0;  ///< bins, and behind them sorted jobs, [num_slots]; 0: none are sorted
+  Event last_;               ///< the last call that wasn't captured
   Kernel ensure_, count_, place_, fetch_, update_, flush_;
   std::mutex mutex_;
   std::uint64_t told_full_ = 0, told_beyond_ = 0;

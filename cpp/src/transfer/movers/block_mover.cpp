@@ -58,24 +58,19 @@ unsigned grid_of(std::uint64_t num_groups, int num_multiprocessors) {
 BlockMover::~BlockMover() {
   if (!context_.in_own_process()) return;
   if (reports_ != nullptr) reports_->end();
-  for (std::unique_ptr<LaunchMemory>& memory : memory_) {
-    try {
-      const CurrentContext current(context_);
-      const ScopedRelaxedCapture relaxed(context_.driver());
-      memory->left().synchronize();
-    } catch (...) {  // nobody knows what is under way
-      keep(std::move(memory));
+  const auto await_all = [this](auto& memories) {
+    for (auto& memory : memories) {
+      try {
+        const CurrentContext current(context_);
+        const ScopedRelaxedCapture relaxed(context_.driver());
+        memory->left().synchronize();
+      } catch (...) {  // nobody knows what is under way
+        keep_until_process_ends(std::move(memory));
+      }
     }
-  }
-  for (std::unique_ptr<SortMemory>& memory : sorting_) {
-    try {
-      const CurrentContext current(context_);
-      const ScopedRelaxedCapture relaxed(context_.driver());
-      memory->left().synchronize();
-    } catch (...) {
-      keep_until_process_ends(std::move(memory));
-    }
-  }
+  };
+  await_all(memory_);
+  await_all(sorting_);
 }
 
 std::string BlockMover::obstacle(const std::string& nvrtc) {
@@ -180,8 +175,7 @@ void BlockMover::sort_and_launch(const KernelBlocks& blocks, std::size_t num_lay
   for (; pairs.first < blocks.num_blocks; pairs.first += SortMemory::kMaxBlocks) {
     sorted.num_blocks = pairs.count =
         std::min<std::uint64_t>(SortMemory::kMaxBlocks, blocks.num_blocks - pairs.first);
-    driver.call(symbol::memset_d8_async)(pairs.bins, std::uint8_t{0}, SortMemory::kBinsBytes,
-                                         stream);
+    driver.call(symbol::memset_d8_async)(pairs.bins, std::uint8_t{0}, kSortingBinsBytes, stream);
     const unsigned num_ctas = grid_of(divided(pairs.count, kWarpLanes), how.num_multiprocessors);
     for (const std::optional<Kernel>* step : {&count_, &place_})
       // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the obstacles were asked for

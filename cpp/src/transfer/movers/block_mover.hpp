@@ -14,6 +14,7 @@
 
 #include "device/buffers.hpp"
 #include "device/kernels.hpp"
+#include "device/sorted_rows.hpp"
 #include "device/stream.hpp"
 #include "transfer/request/index_reports.hpp"
 
@@ -83,14 +84,13 @@ struct KernelPairs {
 class SortMemory {
 public:
   static constexpr std::size_t kMaxBlocks = std::size_t{1} << 20U;  ///< that are sorted at once
-  static constexpr std::size_t kBinsBytes = 8192;  ///< 2 * kIsthmusBins words of kernels/blocks.cuh
 
   explicit SortMemory(const Context& context)
-      : memory_(context, kBinsBytes + (2 * kMaxBlocks + 1) * sizeof(std::uint64_t)),
+      : memory_(context, kSortingBinsBytes + (2 * kMaxBlocks + 1) * sizeof(std::uint64_t)),
         left_(context, Event::Timing::disabled) {}
 
   CUdeviceptr bins() const noexcept { return memory_.pointer(); }
-  CUdeviceptr targets() const noexcept { return bins() + kBinsBytes; }
+  CUdeviceptr targets() const noexcept { return bins() + kSortingBinsBytes; }
   CUdeviceptr sources() const noexcept { return targets() + kMaxBlocks * sizeof(std::uint64_t); }
   /// A report that nobody reads: wrong indices are reported while they are sorted.
   CUdeviceptr report() const noexcept { return sources() + kMaxBlocks * sizeof(std::uint64_t); }
