@@ -20,7 +20,10 @@ tested := $(shell find cpp/tests tests/fuzz/cpp -type f)
 launcher := $(if $(shell command -v ccache),CMAKE_CXX_COMPILER_LAUNCHER=ccache ISTHMUS_PRECOMPILE=OFF)
 # One build for the extension and for its tests: the core is compiled once.
 build := build/release
-fuzzing := build/fuzz
+sanitized := build/asan
+# One build under ASan and UBSan for the C++ tests and the fuzzers, by the fuzzers' compiler. Without it, by g++ for the
+# tests alone. Fresh: CMake gives up where the compiler is another than before.
+asan = $(foreach clang,$(shell tests/fuzz/compiler.sh 2>/dev/null),--fresh -DISTHMUS_BUILD_FUZZERS=ON -DCMAKE_CXX_COMPILER=$(clang) -DCMAKE_C_COMPILER=$(subst ++,,$(clang)))
 pip := $(BIN)/pip install -q --disable-pip-version-check
 packages_of := $(BIN)/python cmake/build_requirements.py
 # The last is no part of the package: tests in Python need it before all those in C++ are compiled.
@@ -76,11 +79,11 @@ stress: $(build)/.long  ## copies beside all that disturbs them for SECONDS=60, 
 	@ISTHMUS_DRIVER=$(driver_source) PYTHONPATH=tests $(BIN)/python -m stress --seconds $(SECONDS) $(ARGS)
 
 stress-asan stress-tsan: stress-%: $(VENV)/.tools $(VENV)/.test  ## the same in C++ under ASan+UBSan, and under TSan
-	@$(BIN)/cmake --preset $* $(launcher:%=-D%) >/dev/null && $(BIN)/cmake --build --preset $* --target stress_copies
+	@$(BIN)/cmake --preset $* $($*) $(launcher:%=-D%) >/dev/null && $(BIN)/cmake --build --preset $* --target stress_copies
 	@ISTHMUS_DRIVER=emulated ISTHMUS_PROFILE=off build/$*/bin/stress_copies --seconds $(SECONDS)
 
-fuzz: $(fuzzing)/.fuzzers $(VENV)/.fuzz  ## every fuzzer for SECONDS=60; ARGS="profile trace" runs these only
-	@$(BIN)/python tests/fuzz/run.py --seconds $(SECONDS) --executables $(fuzzing)/bin --folder $(fuzzing)/runs $(ARGS)
+fuzz: $(sanitized)/.fuzzers $(VENV)/.fuzz  ## every fuzzer for SECONDS=60; ARGS="profile trace" runs these only
+	@$(BIN)/python tests/fuzz/run.py --seconds $(SECONDS) --executables $(sanitized)/bin --folder build/fuzz/runs $(ARGS)
 
 style: $(VENV)/.isthmus $(VENV)/.test $(VENV)/.lint  ## ruff, mypy --strict, clang-format
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -108,7 +111,7 @@ golden: $(VENV)/.isthmus $(VENV)/.test  ## rewrite the golden files: CLI help an
 sanitize: sanitize-asan sanitize-tsan  ## the C++ tests under ASan+UBSan, then under TSan
 
 sanitize-asan sanitize-tsan: sanitize-%: $(VENV)/.tools $(VENV)/.test
-	@$(BIN)/cmake --preset $* $(launcher:%=-D%) >/dev/null && $(BIN)/cmake --build --preset $*
+	@$(BIN)/cmake --preset $* $($*) $(launcher:%=-D%) >/dev/null && $(BIN)/cmake --build --preset $*
 	@$(BIN)/ctest --preset $* -j $(cores)
 
 wheel: $(VENV)/.tools  ## wheels for CPython 3.11, and for 3.12 and later, in dist/, each tried in an empty environment; PYTHONS="python3.12" builds by these only
@@ -162,10 +165,9 @@ $(VENV)/.lint: $(VENV)/.tools
 	$(pip) $$($(packages_of) lint)
 	@touch $@
 
-$(fuzzing)/.fuzzers: $(VENV)/.tools $(native) $(tested)
-	@compiler=$$(tests/fuzz/compiler.sh) && \
-	  $(BIN)/cmake --preset fuzz -DCMAKE_CXX_COMPILER=$$compiler $(launcher:%=-D%) >/dev/null && \
-	  $(BIN)/cmake --build --preset fuzz
+$(sanitized)/.fuzzers: $(VENV)/.tools $(native) $(tested)
+	@tests/fuzz/compiler.sh >/dev/null
+	@$(BIN)/cmake --preset asan $(asan) $(launcher:%=-D%) >/dev/null && $(BIN)/cmake --build --preset asan --target fuzzers
 	@touch $@
 
 # Of this file's targets for tests. Neither ninja nor a test looks for this make's jobserver, which isn't handed on.

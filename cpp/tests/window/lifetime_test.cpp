@@ -11,7 +11,7 @@ namespace isthmus::window {
 namespace {
 
 /// Sanitizers keep freed memory for a while, and need more memory themselves.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef ISTHMUS_SANITIZED
 constexpr bool kSanitized = true;
 #else
 constexpr bool kSanitized = false;
