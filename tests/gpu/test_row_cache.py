@@ -26,8 +26,8 @@ def test_random_calls_find_and_write_back_what_a_table_has(
     torch.manual_seed(width)
     table = table_of(60_000, width)
     wanted = table.cuda()
-    with isthmus.RowCache(table.numpy(), 20_000, policy=policy, write_back=True) as cache:
-        rows = torch.from_dlpack(cache.rows)
+    with isthmus.RowCache(table, 20_000, policy=policy, write_back=True) as cache:
+        rows = cache.rows
         other = torch.cuda.Stream()
         for turn in range(60):
             count = (50, 4096, 30_000)[turn % 3]
@@ -184,6 +184,33 @@ def test_rowwise_adagrad_is_the_formula() -> None:
     bag.close()
     torch.testing.assert_close(bag.state, sums)
     torch.testing.assert_close(table, resident.cpu())
+
+
+def test_a_table_of_a_type_that_numpy_does_not_know_is_a_tensor_of_it_on_the_gpu() -> None:
+    table = torch.randn(3000, 4, 128).bfloat16()
+    with isthmus.RowCache(table, 500) as cache:
+        assert "table=(3000, 4, 128), dtype=torch.bfloat16" in repr(cache)
+        keys = some(3000, 400)
+        assert torch.equal(cache.rows[cache.ensure(keys)].cpu(), table[keys.cpu()])
+
+
+def test_tensors_with_gaps_and_on_the_gpu_are_no_tables() -> None:
+    for table in (torch.empty(100, 256)[:, :128], torch.empty(100, 128, device="cuda")):
+        with pytest.raises(isthmus.UsageError, match="contiguous tensor in host memory"):
+            isthmus.RowCache(table, 10)
+
+
+def test_autograd_is_told_that_rows_and_the_table_may_have_changed() -> None:
+    table = table_of(1000)
+    factor = torch.ones(100, 128, device="cuda", requires_grad=True)
+    with isthmus.RowCache(table, 100, write_back=True) as cache:
+        product = (factor * cache.rows).sum()
+        before = table._version
+        slots = cache.ensure(some(1000, 50))
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            product.backward()
+        cache.mark_dirty(slots)
+        assert table._version > before
 
 
 def test_a_forward_pass_before_a_step_is_refused() -> None:

@@ -19,6 +19,7 @@ from isthmus.ground.sizes import approximate_size
 from isthmus.move.arrays.device_array import DeviceArray
 from isthmus.move.arrays.loaded import loaded_type
 from isthmus.move.arrays.ordinals import ordinal_of
+from isthmus.move.arrays.reading import note_writes
 from isthmus.move.arrays.streams import library_of
 from isthmus.move.paged.at_exit import close_at_exit
 from isthmus.move.paged.header import kernels_of
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 RowCacheStats = _native.RowCacheStats
 _MOST_SLOTS = (1 << 31) - 1
+_WHAT = "a row cache"
 _MAP_BYTES = 4, 33  # at most: for each row of the table, and for each that is held
 
 
@@ -61,6 +63,28 @@ def _saying_what_fits(
         ) from error
 
 
+def _is_tensor(table: object) -> bool:
+    tensor = loaded_type("torch", "Tensor")
+    return tensor is not None and isinstance(table, tensor)
+
+
+def _bytes_of(table: Any) -> "NDArray[Any]":  # noqa: ANN401 - a tensor
+    """Take a tensor's memory, whose type NumPy may not know."""
+    if table.device.type != "cpu" or not table.is_contiguous():
+        raise UsageError(
+            f"this table is on {table.device}, or has gaps: {_WHAT} needs a contiguous tensor in "
+            "host memory",
+            hint="make one: table.cpu().contiguous().pin_memory()",
+        )
+    torch = importlib.import_module("torch")
+    memory: NDArray[Any] = torch.atleast_1d(table.detach()).view(torch.uint8).numpy()
+    return memory
+
+
+def _tensor_of(array: DeviceArray, dtype: Any) -> Any:  # noqa: ANN401 - of PyTorch
+    return importlib.import_module("torch").from_dlpack(array).view(dtype)
+
+
 class RowCache:
     """
     Rows of a table in host memory that the GPU holds, for kernels that need some of them by number.
@@ -84,8 +108,8 @@ class RowCache:
     A context manager: `close()` at the end. May be used from any thread.
 
     Attributes:
-        rows: The GPU's rows, [slots, ...] of the table's type: index it by slots. Every library
-            takes it by DLPack. It stays valid after `close`.
+        rows: The GPU's rows, [slots, ...] of the table's type: index it by slots. A tensor if the
+            table is one; else every library takes it by DLPack. It stays valid after `close`.
         keys: The row of each slot: int32 on the GPU; -1: none yet.
         device: The GPU's ordinal.
         device_bytes: The device memory that the cache takes.
@@ -93,7 +117,7 @@ class RowCache:
 
     def __init__(
         self,
-        table: "NDArray[Any]",
+        table: Any,  # noqa: ANN401 - an array or a tensor
         rows: int,
         *,
         policy: Literal["lru", "clock"] = "lru",
@@ -104,9 +128,10 @@ class RowCache:
         Pin the table, and allocate the device's memory. Nothing is copied there yet.
 
         Args:
-            table: A NumPy array in C order whose rows along axis 0 have 256 bytes to 256 MiB, in
-                whole 16 bytes. `isthmus.pinned.empty` is pinned already; others are pinned here. A
-                memory-mapped one is read into pinned memory as a whole, and can't be written back.
+            table: A NumPy array in C order, or a contiguous tensor of PyTorch in host memory, whose
+                rows along axis 0 have 256 bytes to 256 MiB, in whole 16 bytes. What isn't pinned
+                already is pinned here. A memory-mapped array is read into pinned memory as a whole,
+                and can't be written back.
             rows: How many rows the GPU holds: at least as many as one call has distinct keys.
             policy: Which row makes room, of 32 that come in turn: "lru": the one that wasn't used
                 for longest; "clock": one that wasn't used since its turn before.
@@ -130,7 +155,8 @@ class RowCache:
             )
         windows = default_windows()
         self.device = ordinal_of(0 if device is None else device, windows._driver)
-        self._source = source_of(table, self.device, "a row cache")
+        is_tensor = _is_tensor(table)
+        self._source = source_of(_bytes_of(table) if is_tensor else table, self.device, _WHAT)
         if not self._source.shape[1:]:
             raise UsageError("the table has one dimension: rows lie along the first of two or more")
         num_rows, *row_shape = self._source.shape
@@ -144,7 +170,7 @@ class RowCache:
         if self._source.file:
             self._source.file.load()
         with _saying_what_fits(context, slots, row_bytes, num_rows):
-            self.rows = DeviceArray(context, (slots, *row_shape), dtype, self.device)
+            held = DeviceArray(context, (slots, *row_shape), dtype, self.device)
             self.keys = DeviceArray(context, (slots,), numpy_module().dtype("int32"), self.device)
             native = _native.RowCache(
                 context,
@@ -153,14 +179,18 @@ class RowCache:
                 num_rows=num_rows,
                 row_bytes=row_bytes,
                 read_only=self._source.read_only,
-                rows=self.rows.pointer,
+                rows=held.pointer,
                 keys=self.keys.pointer,
                 num_slots=slots,
                 has_clock=policy == "clock",
                 write_back=bool(write_back),
-                owner=(self._source.held, self.rows, self.keys),
+                owner=(self._source.held, held, self.keys),
             )
-        self.device_bytes = self.rows.nbytes + self.keys.nbytes + native.device_bytes
+        self.rows: Any = _tensor_of(held, table.dtype) if is_tensor else held
+        self._written: tuple[Any, ...] = ()
+        if is_tensor:
+            self._written = (self.rows, table) if write_back else (self.rows,)
+        self.device_bytes = held.nbytes + self.keys.nbytes + native.device_bytes
         self._native: _native.RowCache | None = native
         close_at_exit(self)
 
@@ -170,6 +200,11 @@ class RowCache:
         if self._native is None:
             raise UsageError("this row cache was closed")
         return self._native
+
+    def _note_writes(self) -> None:
+        """Tell autograd that tensors may be written from now on."""
+        if self._written:
+            note_writes()(self._written)
 
     def ensure(self, keys: "ArrayLike", stream: "StreamLike | None" = None) -> Any:  # noqa: ANN401
         """
@@ -194,6 +229,7 @@ class RowCache:
         """
         slots, library = self._slots_for(keys)
         used = self._open.ensure(self._transfers, keys, slots, stream)
+        self._note_writes()
         if library != "jax":
             return slots
         # JAX takes an array only when it is complete.
@@ -216,6 +252,7 @@ class RowCache:
             UsageError: As for `ensure`.
         """
         self._open.ensure(self._transfers, keys, None, stream)
+        self._note_writes()
 
     def update(
         self, slots: "ArrayLike", values: "ArrayLike", stream: "StreamLike | None" = None
@@ -233,6 +270,7 @@ class RowCache:
             UsageError: The arrays are wrong, or the cache doesn't write back. Nothing was stored.
         """
         self._open.update(self._transfers, slots, values, stream)
+        self._note_writes()
 
     def mark_dirty(self, slots: "ArrayLike", stream: "StreamLike | None" = None) -> None:
         """
@@ -246,6 +284,7 @@ class RowCache:
             UsageError: As for `update`.
         """
         self._open.update(self._transfers, slots, None, stream)
+        self._note_writes()
 
     def flush(self, stream: "StreamLike | None" = None) -> None:
         """
@@ -259,6 +298,7 @@ class RowCache:
             self._open.flush_and_wait()
         else:
             self._open.flush(handle_of(stream))
+        self._note_writes()
 
     def stats(self) -> RowCacheStats:
         """
@@ -308,7 +348,9 @@ class RowCache:
 
     def _let_go(self) -> None:
         """Only when the native part has ended: it uses the table."""
+        self._note_writes()
         self._native = None
+        self._written = ()
         self._source.held.release()
 
     def _slots_for(self, keys: object) -> tuple[Any, str]:
@@ -351,6 +393,7 @@ class RowCache:
     def __repr__(self) -> str:
         """Name the rows, the table and the GPU."""
         return (
-            f"RowCache(rows={self.rows.shape[0]}, table={self._source.shape}, "
-            f"dtype={self._source.dtype}, device={self.device})"
+            f"RowCache(rows={self.rows.shape[0]}, "
+            f"table={(self._source.shape[0], *self.rows.shape[1:])}, dtype={self.rows.dtype}, "
+            f"device={self.device})"
         )

@@ -29,16 +29,9 @@ class CachedRows(torch.nn.Module):  # type: ignore[misc]
     ) -> None:
         """Make the cache."""
         super().__init__()
+        self.cache = RowCache(table, rows, policy=policy, write_back=write_back, device=device)
         is_tensor = isinstance(table, torch.Tensor)
-        if is_tensor and (table.device.type != "cpu" or not table.is_contiguous()):
-            raise UsageError(
-                f"this table is on {table.device}, or has gaps: it must be a contiguous tensor in "
-                "host memory"
-            )
-        array = table.detach().view(torch.uint8).numpy() if is_tensor else table
-        self.cache = RowCache(array, rows, policy=policy, write_back=write_back, device=device)
-        held = torch.from_dlpack(self.cache.rows)
-        self.weight = held.view(table.dtype) if is_tensor else held
+        self.weight = self.cache.rows if is_tensor else torch.from_dlpack(self.cache.rows)
 
     def prefetch(self, keys: Any, stream: Any = None) -> None:  # noqa: ANN401
         """Fetch rows that the next call will need, as `isthmus.RowCache.prefetch`."""
