@@ -183,8 +183,8 @@ struct IsthmusPace {
 };
 
 /// Moves rows of up to 32 words by one warp: all loads are in flight before the first store. What is
-/// stored leaves the GPU's cache before other memory does: rows of 512 bytes come 1.3 times as fast
-/// then (measured on an H200: benchmarks/blocks/README.md).
+/// stored leaves the GPU's cache before other memory does: the row cache fetches 41,000 rows of
+/// 512 bytes in 423 us then instead of 607 (measured on an H200: benchmarks/blocks).
 template <typename Word>
 __device__ inline void isthmus_move_rows(const IsthmusPart (&rows)[kIsthmusRows],
                                          IsthmusPace& pace) {
