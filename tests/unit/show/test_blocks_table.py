@@ -41,3 +41,9 @@ def test_all_ways_stand_side_by_side_in_eighty_columns() -> None:
     assert table.heads == ("direction", "block", "number", *heads)
     assert max(map(len, lines)) <= 80
     assert all(len(note) <= 80 for note in blocks_notes(_run()))
+
+
+def test_only_columns_that_there_are_have_notes() -> None:
+    run = _run()
+    run.results[:] = [result for result in run.results if result.way == "kernel"]
+    assert [note.partition(":")[0] for note in blocks_notes(run)] == ["SM"]

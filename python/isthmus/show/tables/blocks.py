@@ -26,13 +26,13 @@ def blocks_tables(run: Run) -> list[Table]:
 
 
 def blocks_notes(run: Run) -> list[str]:
-    """Explain the columns."""
-    if not of_kind(run, Kind.BLOCKS):
-        return []
-    return [
-        "1 SM ...: isthmus.copy_blocks by a kernel on that many multiprocessors (SMs)",
-        "batch: one call of cuMemcpyBatchAsync, source order ANY; in order: STREAM",
-    ]
+    """Explain the columns that there are."""
+    by_driver = {one.way in _BY_DRIVER for one in of_kind(run, Kind.BLOCKS)}
+    notes = {
+        False: "SM: isthmus.copy_blocks by a kernel on so many multiprocessors (SMs)",
+        True: "batch: one call of cuMemcpyBatchAsync, source order ANY; in order: STREAM",
+    }
+    return [note for is_by_driver, note in notes.items() if is_by_driver in by_driver]
 
 
 def _block(result: Result) -> str:
