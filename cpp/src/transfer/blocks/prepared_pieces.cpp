@@ -206,9 +206,14 @@ bool BlockCopies::take_pieces(PreparedWork& work, const CopyPieces& pieces, Uses
   const Devices::AnyContext any = devices_.any_context(false);
   PieceEnds ends(driver_, host_memory_, any.exists);
   bool fits = true;
-  for (std::size_t i = 0; i < pieces.num_pieces; ++i)
-    if (pieces.sizes[i] != 0)
-      fits = ends.include(pieces.targets[i], pieces.sources[i], pieces.sizes[i]) && fits;
+  std::size_t i = 0;
+  try {
+    for (; i < pieces.num_pieces; ++i)
+      if (pieces.sizes[i] != 0)
+        fits = ends.include(pieces.targets[i], pieces.sources[i], pieces.sizes[i]) && fits;
+  } catch (const UsageError& refusal) {
+    throw RefusedCopy(i, refusal.what());
+  }
   if (!fits || ends.device() < 0) return false;
   DevicePaths& paths = devices_.at(ends.device());
   const ContextOfDevice context(paths.context());
