@@ -319,7 +319,7 @@ void RowCache::check() {
     throw UsageError(std::to_string(count) + " keys" + last +
                      " found no room: it had more distinct keys than the cache has rows, " +
                      std::to_string(cache_.num_slots) +
-                     ". Their slots are -1; ask for less at once, or make a larger cache");
+                     ". Their slots are -1; ask for fewer at once, or make a larger cache");
   }
 }
 
