@@ -385,3 +385,16 @@ def test_memory_that_a_tensor_lets_go_of_is_not_written_by_a_copy_under_way(
     command = [sys.executable, "-c", _LET_GO, kind_of_tensor, replaced_by]
     done = run_process(command, environment, max_seconds=300)
     assert (done.out, done.err) == ("0 foreign bytes written\n", "")
+
+
+@pytest.mark.usefixtures("default_driver")
+def test_tensors_whose_memory_isnt_rows_are_no_table_of_a_row_cache() -> None:
+    plain = torch.zeros(4, 128)
+    for made, message in (
+        (torch.quantize_per_tensor(plain, 0.1, 0, torch.qint8), "is quantized"),
+        (torch.view_as_complex(plain.view(4, 64, 2)).conj(), "conjugation is pending"),
+        (plain.to_sparse(), "is sparse"),
+        (plain.t(), "this table has gaps or isn't in C order"),
+    ):
+        with pytest.raises(isthmus.UsageError, match=message):
+            isthmus.RowCache(made, 1)

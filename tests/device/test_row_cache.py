@@ -283,7 +283,7 @@ def test_a_memory_mapped_table_is_read_and_cant_be_written_back(tmp_path: Path) 
         ((100, 64), 101, "a cache of 101 rows: it has 1 to 100"),
         ((100, 64), 0, "a cache of 0 rows"),
         ((100, 64), -1, "rows is a number of items"),
-        ((6400,), 10, "one dimension"),
+        ((6400,), 10, "fewer than two dimensions"),
     ],
 )
 def test_tables_and_sizes_that_cant_be(shape: tuple[int, ...], rows: int, message: str) -> None:
@@ -353,6 +353,8 @@ def test_arrays_that_dont_fit_a_call() -> None:
         slots = cache.ensure(on_device([1, 2]))
         with pytest.raises(UsageError, match="values have 256 bytes"):
             cache.update(slots, on_device(np.zeros((1, 64), np.float32)))
+        with pytest.raises(UsageError, match="values are int32, and the rows float32"):
+            cache.update(slots, on_device(np.zeros((2, 64), np.int32)))
         assert on_host(cache.ensure(on_device(np.zeros(0, np.int64)))).size == 0
     with pytest.raises(UsageError, match="was closed"):
         cache.ensure(on_device([1]))

@@ -62,6 +62,18 @@ def byte_ranges_of(ranges: Ranges | None, num_items: int, item_bytes: int) -> li
     return found
 
 
+def of_type(dtype: object, values: Any) -> Any:  # noqa: ANN401 - an array of any library
+    """Give values back, if they have this type, or none at all."""
+    types = dtype, getattr(values, "dtype", dtype)
+    wanted, given = (str(one).removeprefix("torch.") for one in types)
+    if given != wanted:
+        raise UsageError(
+            f"values are {given}, and the rows {wanted}: nothing is converted; make values of "
+            "the rows' type"
+        )
+    return values
+
+
 def index_of(what: str, value: object) -> int:
     """Give a number of items."""
     return _whole(what, value, "a number of items", bits=63)

@@ -23,7 +23,7 @@ from isthmus.move.arrays.reading import note_writes
 from isthmus.move.arrays.streams import library_of
 from isthmus.move.paged.at_exit import close_at_exit
 from isthmus.move.paged.header import kernels_of
-from isthmus.move.paged.operands import handle_of, index_of, require_word
+from isthmus.move.paged.operands import handle_of, index_of, of_type, require_word
 from isthmus.move.paged.source import is_mapped, source_of
 from isthmus.move.transfer.copying import default_transfers
 from isthmus.move.transfer.packing import numpy_module
@@ -68,17 +68,18 @@ def _is_tensor(table: object) -> bool:
     return tensor is not None and isinstance(table, tensor)
 
 
-def _bytes_of(table: Any) -> "NDArray[Any]":  # noqa: ANN401 - a tensor
+def _bytes_of(table: Any, reader: _native.ArrayReader) -> "NDArray[Any]":  # noqa: ANN401 - a tensor
     """Take a tensor's memory, whose type NumPy may not know."""
-    if table.device.type != "cpu" or not table.is_contiguous():
+    reader.read_source(table)  # which explains what is no plain memory
+    is_on_host = table.device.type == "cpu"
+    if not is_on_host or not table.is_contiguous():
+        why = "has gaps or isn't in C order" if is_on_host else f"is on {table.device}"
         raise UsageError(
-            f"this table is on {table.device}, or has gaps: {_WHAT} needs a contiguous tensor in "
-            "host memory",
+            f"this table {why}: {_WHAT} needs a contiguous tensor in host memory",
             hint="make one: table.cpu().contiguous().pin_memory()",
         )
     torch = importlib.import_module("torch")
-    memory: NDArray[Any] = torch.atleast_1d(table.detach()).view(torch.uint8).numpy()
-    return memory
+    return torch.atleast_1d(table.detach()).view(torch.uint8).numpy()  # type: ignore[no-any-return]
 
 
 def _tensor_of(array: DeviceArray, dtype: Any) -> Any:  # noqa: ANN401 - of PyTorch
@@ -156,9 +157,10 @@ class RowCache:
         windows = default_windows()
         self.device = ordinal_of(0 if device is None else device, windows._driver)
         is_tensor = _is_tensor(table)
-        self._source = source_of(_bytes_of(table) if is_tensor else table, self.device, _WHAT)
+        array = _bytes_of(table, windows._reader) if is_tensor else table
+        self._source = source_of(array, self.device, _WHAT)
         if not self._source.shape[1:]:
-            raise UsageError("the table has one dimension: rows lie along the first of two or more")
+            raise UsageError("the table has fewer than two dimensions: rows lie along the first")
         num_rows, *row_shape = self._source.shape
         if not 1 <= slots <= min(num_rows, _MOST_SLOTS):
             raise UsageError(f"a cache of {slots} rows: it has 1 to {num_rows}, those of the table")
@@ -187,9 +189,8 @@ class RowCache:
                 owner=(self._source.held, held, self.keys),
             )
         self.rows: Any = _tensor_of(held, table.dtype) if is_tensor else held
-        self._written: tuple[Any, ...] = ()
-        if is_tensor:
-            self._written = (self.rows, table) if write_back else (self.rows,)
+        written = (self.rows, table) if write_back else (self.rows,)
+        self._written: tuple[Any, ...] = written if is_tensor else ()
         self.device_bytes = held.nbytes + self.keys.nbytes + native.device_bytes
         self._native: _native.RowCache | None = native
         close_at_exit(self)
@@ -263,13 +264,13 @@ class RowCache:
         Args:
             slots: int32 or int64 on the GPU, of the last `ensure`. Numbers that are no slots,
                 such as -1, are left out. Of several rows for one slot any part may be stored.
-            values: A row for each, on the GPU, in C order.
+            values: A row for each, of the table's type, on the GPU, in C order.
             stream: As for `ensure`.
 
         Raises:
             UsageError: The arrays are wrong, or the cache doesn't write back. Nothing was stored.
         """
-        self._open.update(self._transfers, slots, values, stream)
+        self._open.update(self._transfers, slots, of_type(self.rows.dtype, values), stream)
         self._note_writes()
 
     def mark_dirty(self, slots: "ArrayLike", stream: "StreamLike | None" = None) -> None:
