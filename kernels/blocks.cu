@@ -40,15 +40,6 @@ extern "C" __global__ void __launch_bounds__(1024)
   isthmus_move_blocks<uint8_t>(blocks);
 }
 
-/// Pairs of indices [first, first + count), which are sorted by where their blocks lie at one end.
-/// cpp/src/transfer/movers/block_mover.cpp has the same struct.
-struct IsthmusPairs {
-  uint64_t first, count;
-  uint64_t targets, sources;  ///< where they come to, as numbers of the same bytes
-  uint32_t* bins;             ///< as in isthmus_count_bins
-  uint32_t by_target;         ///< else by the source
-};
-
 __device__ inline uint32_t isthmus_bin_of_pair(const IsthmusBlocks& blocks,
                                                const IsthmusPairs& pairs, uint64_t i) {
   const bool by_target = pairs.by_target != 0;
@@ -95,11 +86,6 @@ extern "C" __global__ void __launch_bounds__(1024)
       },
       pairs.bins);
 }
-
-/// A piece between two addresses.
-struct IsthmusDescriptor {
-  uint64_t target, source, size_bytes;
-};
 
 template <typename Word>
 __device__ inline void isthmus_move_words_of_warp(const IsthmusPart& part, IsthmusPace& pace) {

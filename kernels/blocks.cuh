@@ -2,41 +2,13 @@
 // end may be pinned host memory mapped on the device. For other kernels that fetch blocks, too.
 #pragma once
 
-#include "portable.cuh"
-
-/// Layers that share their indices in one launch. The host splits longer lists.
-constexpr uint32_t kIsthmusLayers = 64;
-/// Words in a row: one for each lane of a warp. Rows that a warp has in flight.
-constexpr uint32_t kIsthmusRowWords = 32;
-constexpr uint32_t kIsthmusRows = 4;
-
-/// What is copied: block source_index[i] of a source to block target_index[i] of its target, for
-/// each i and each layer. cpp/src/transfer/movers/block_mover.cpp has the same struct.
-struct IsthmusBlocks {
-  uint64_t targets[kIsthmusLayers];
-  uint64_t sources[kIsthmusLayers];
-  uint64_t target_stride, source_stride;  ///< in bytes
-  uint64_t target_count, source_count;    ///< blocks in a pool: other indices are reported
-  uint64_t target_index, source_index;    ///< addresses of int32 or int64
-  uint64_t block_bytes, num_blocks;
-  uint64_t report;      ///< uint64: the least of 2 * position, + 1 if the source's is wrong
-  uint64_t num_pieces;  ///< of all blocks and layers
-  uint64_t pieces_a_block;
-  uint32_t piece_bytes;  ///< of all pieces of a block but the last
-  uint32_t word_bytes;   ///< of which both ends of each piece are multiples: 16, 8, 4 or 1
-  uint32_t target_index_bytes, source_index_bytes;  ///< 4 or 8
-  uint32_t group;     ///< pieces whose places a warp finds at once: up to 32
-  uint32_t is_paced;  ///< 1: see IsthmusPace
-};
+#include "block_arguments.cuh"
 
 /// A part of a block; of 0 bytes if there is nothing to move.
 struct IsthmusPart {
   uint64_t target, source;
   uint32_t size_bytes;
 };
-
-/// Parts of a pool, whose blocks go one part after the other, so that few pages are in use at a time.
-constexpr uint32_t kIsthmusBins = 1024;
 
 /// Negative indices become too large ones.
 __device__ inline uint64_t isthmus_index_at(uint64_t indices, uint32_t index_bytes, uint64_t i) {
@@ -76,8 +48,7 @@ __device__ inline void isthmus_note_blocks(const IsthmusBlocks& blocks) {
   isthmus_note_read(reinterpret_cast<const void*>(blocks.source_index),
                     blocks.num_blocks * blocks.source_index_bytes);
   isthmus_await_traffic();
-  const uint64_t num_layers = blocks.num_pieces / blocks.pieces_a_block / blocks.num_blocks;
-  const uint64_t size_bytes = num_layers * blocks.num_blocks * blocks.block_bytes;
+  const uint64_t size_bytes = blocks.num_layers * blocks.num_blocks * blocks.block_bytes;
   isthmus_note_read(reinterpret_cast<const void*>(blocks.sources[0]), size_bytes);
   isthmus_note_write(reinterpret_cast<void*>(blocks.targets[0]), size_bytes);
 }

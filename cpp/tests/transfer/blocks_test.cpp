@@ -23,7 +23,7 @@ TEST_F(Blocks, OfAnySizeAndAlignmentArriveByEachWay) {
 }
 
 TEST_F(Blocks, OfMoreLayersThanALaunchTakesArrive) {
-  make({256, 0, 2 * KernelBlocks::kMaxLayers + 3, 7});
+  make({256, 0, 2 * kIsthmusLayers + 3, 7});
   expect_up_and_down();
 }
 

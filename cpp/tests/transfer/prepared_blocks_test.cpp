@@ -120,7 +120,7 @@ TEST_F(PreparedBlocks, OfPageablePoolsAreRefusedInACapture) {
 
 TEST_F(PreparedBlocks, WhoseDriverFailsSaySoAndLeaveNothingInUse) {
   if (!driver().emulated()) GTEST_SKIP() << "a real driver can't be made to fail";
-  make({4096, 0, KernelBlocks::kMaxLayers + 1, 5});
+  make({4096, 0, kIsthmusLayers + 1, 5});
   const isthmus::test::EmulatorControls emulator(driver());
   for (const std::string_view way : {"kernel", "batch"})
     for (const bool kept : {false, true}) {

@@ -50,8 +50,9 @@ public:
     send(indices_.pointer() + index_bytes(), sources_.data(), index_bytes());
   }
 
-  transfer::KernelBlocks for_kernel() const {
-    transfer::KernelBlocks blocks;
+  IsthmusBlocks for_kernel() const {
+    IsthmusBlocks blocks;
+    blocks.num_layers = 1;
     blocks.targets[0] = target();
     blocks.sources[0] = source();
     blocks.target_stride = blocks.source_stride = blocks.block_bytes = block_bytes_;
@@ -134,9 +135,9 @@ Enqueue by_kernel(transfer::BlockMover& mover, const ScatteredBlocks& blocks,
                   const transfer::BlockLaunch& how, const Kernels* kernels) {
   const std::string why =
       kernels != nullptr ? mover.obstacle(*kernels) : "there is no NVRTC to compile it";
-  const transfer::KernelBlocks told = blocks.for_kernel();
+  const IsthmusBlocks told = blocks.for_kernel();
   if (!why.empty()) throw Unavailable("a kernel that copies blocks", why, "another way");
-  return [&mover, told, how](CUstream stream) { mover.move(told, 1, how, stream); };
+  return [&mover, told, how](CUstream stream) { mover.move(told, how, stream); };
 }
 
 void check(const BlockCopiesOptions& options) {

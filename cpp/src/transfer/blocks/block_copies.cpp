@@ -35,8 +35,8 @@ bool is_kernels(MemoryKind kind) { return is_on_device(kind) || kind == MemoryKi
 
 std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
 
-KernelBlocks kernel_blocks(const CheckedPools& pools, std::size_t num_blocks) {
-  KernelBlocks blocks;
+IsthmusBlocks kernel_blocks(const CheckedPools& pools, std::size_t num_blocks) {
+  IsthmusBlocks blocks;
   blocks.target_count = pools.target.count();
   blocks.source_count = pools.source.count();
   blocks.block_bytes = pools.block_bytes;
@@ -44,23 +44,23 @@ KernelBlocks kernel_blocks(const CheckedPools& pools, std::size_t num_blocks) {
   return blocks;
 }
 
-/// Layers with equal strides, up to KernelBlocks::kMaxLayers, make a launch.
-std::vector<LayersLaunch> launches_of(const CheckedPools& pools, const KernelBlocks& all) {
-  std::vector<LayersLaunch> launches;
+/// Layers with equal strides, up to kIsthmusLayers, make a launch.
+std::vector<IsthmusBlocks> launches_of(const CheckedPools& pools, const IsthmusBlocks& all) {
+  std::vector<IsthmusBlocks> launches;
   for (std::size_t layer = 0; layer < pools.target.pools.size(); ++layer) {
     const BlockPool& target = pools.target.pools[layer];
     const BlockPool& source = pools.source.pools[layer];
-    const bool joins = !launches.empty() && launches.back().num_layers < KernelBlocks::kMaxLayers &&
-                       launches.back().blocks.target_stride == target.stride_bytes &&
-                       launches.back().blocks.source_stride == source.stride_bytes;
+    const bool joins = !launches.empty() && launches.back().num_layers < kIsthmusLayers &&
+                       launches.back().target_stride == target.stride_bytes &&
+                       launches.back().source_stride == source.stride_bytes;
     if (!joins) {
-      launches.push_back({all, 0});
-      launches.back().blocks.target_stride = target.stride_bytes;
-      launches.back().blocks.source_stride = source.stride_bytes;
+      launches.push_back(all);
+      launches.back().target_stride = target.stride_bytes;
+      launches.back().source_stride = source.stride_bytes;
     }
-    LayersLaunch& last = launches.back();
-    last.blocks.targets.at(last.num_layers) = address_of(target.address);
-    last.blocks.sources.at(last.num_layers) = address_of(source.address);
+    IsthmusBlocks& last = launches.back();
+    last.targets[last.num_layers] = address_of(target.address);
+    last.sources[last.num_layers] = address_of(source.address);
     ++last.num_layers;
   }
   return launches;
@@ -201,15 +201,15 @@ void BlockCopies::place_indices(PreparedWork& work, const BlockCopy& copy,
   if (!chosen.indices_on_device || work.device == nullptr) {
     read_indices(copy, pools, stream, chosen);
     if (work.device != nullptr)
-      work.layers = launches_of(pools, with_read(work, pools, uses, chosen));
+      work.launches = launches_of(pools, with_read(work, pools, uses, chosen));
     return;
   }
-  KernelBlocks blocks = kernel_blocks(pools, copy.num_blocks);
+  IsthmusBlocks blocks = kernel_blocks(pools, copy.num_blocks);
   blocks.target_index_bytes = use_on_device(work, copy, copy.target_index, target, "target_index");
   blocks.source_index_bytes = use_on_device(work, copy, copy.source_index, source, "source_index");
   blocks.target_index = address_of(copy.target_index.data);
   blocks.source_index = address_of(copy.source_index.data);
-  work.layers = launches_of(pools, blocks);
+  work.launches = launches_of(pools, blocks);
   work.report = work.device->block_mover().reports()->take();
 }
 
@@ -231,8 +231,8 @@ std::uint32_t BlockCopies::use_on_device(PreparedWork& work, const BlockCopy& co
 }
 
 /// Puts indices that were read to where a kernel reads them.
-KernelBlocks BlockCopies::with_read(PreparedWork& work, const CheckedPools& pools, Uses uses,
-                                    const Chosen& chosen) {
+IsthmusBlocks BlockCopies::with_read(PreparedWork& work, const CheckedPools& pools, Uses uses,
+                                     const Chosen& chosen) {
   const std::span bytes = std::as_bytes(std::span(chosen.memory));
   std::uint64_t place = 0;
   if (uses == Uses::many) place = keep_on_device(work, bytes);
@@ -243,7 +243,7 @@ KernelBlocks BlockCopies::with_read(PreparedWork& work, const CheckedPools& pool
   }
   // NOLINTNEXTLINE(bugprone-unchecked-optional-access): they were read
   const auto& indices = *chosen.indices;
-  KernelBlocks blocks = kernel_blocks(pools, indices.size());
+  IsthmusBlocks blocks = kernel_blocks(pools, indices.size());
   const std::size_t item_bytes = indices.item_bytes();
   blocks.target_index = place;
   blocks.source_index = place + indices.size() * item_bytes;
@@ -280,9 +280,8 @@ void BlockCopies::choose(PreparedWork& work, const CheckedPools& pools, const Bl
     return;
   }
   BlockVolume volume{pools.block_bytes, num_blocks, 0};
-  const bool joins = std::ranges::all_of(work.layers, [&](const LayersLaunch& each) {
-    return each.blocks.target_stride == pools.block_bytes &&
-           each.blocks.source_stride == pools.block_bytes;
+  const bool joins = std::ranges::all_of(work.launches, [&](const IsthmusBlocks& each) {
+    return each.target_stride == pools.block_bytes && each.source_stride == pools.block_bytes;
   });
   if (chosen.indices && work.told.size_bytes >= kMinBatchBytes &&
       obstacle(Way::batch, work, chosen).empty())

@@ -55,8 +55,8 @@ private:
                      CUstream stream, Uses uses, Chosen& chosen);
   std::uint32_t use_on_device(PreparedWork& work, const BlockCopy& copy, const BlockIndex& index,
                               const MemoryRange& range, const char* role) const;
-  static KernelBlocks with_read(PreparedWork& work, const CheckedPools& pools, Uses uses,
-                                const Chosen& chosen);
+  static IsthmusBlocks with_read(PreparedWork& work, const CheckedPools& pools, Uses uses,
+                                 const Chosen& chosen);
   void read_indices(const BlockCopy& copy, const CheckedPools& pools, CUstream stream,
                     Chosen& chosen);
   void choose(PreparedWork& work, const CheckedPools& pools, const BlockOptions& options,

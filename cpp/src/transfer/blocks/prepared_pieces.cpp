@@ -81,7 +81,7 @@ std::size_t num_cut(const CopyPieces& pieces) {
   return count;
 }
 
-void cut(const CopyPieces& pieces, KernelPiece* next) {
+void cut(const CopyPieces& pieces, IsthmusDescriptor* next) {
   for (std::size_t i = 0; i < pieces.num_pieces; ++i)
     for (std::uint64_t done = 0; done < pieces.sizes[i]; done += BlockMover::kMaxPieceBytes)
       *next++ = {pieces.targets[i] + done, pieces.sources[i] + done,
@@ -125,8 +125,8 @@ bool are_distinct(std::span<const ManyCopy> copies) {
 void fill_once(PreparedWork& work, DevicePaths& paths, const CopyPieces& pieces) {
   work.device = &paths;
   work.num_pieces = num_cut(pieces);
-  work.once = paths.block_mover().take_memory(work.num_pieces * sizeof(KernelPiece));
-  cut(pieces, reinterpret_cast<KernelPiece*>(work.once->data()));
+  work.once = paths.block_mover().take_memory(work.num_pieces * sizeof(IsthmusDescriptor));
+  cut(pieces, reinterpret_cast<IsthmusDescriptor*>(work.once->data()));
 }
 
 /// Fewer copies are planned in less time than a launch takes.
@@ -225,7 +225,7 @@ bool BlockCopies::take_pieces(PreparedWork& work, const CopyPieces& pieces, Uses
   }
   work.device = &paths;
   work.num_pieces = num_cut(pieces);
-  std::vector<KernelPiece> all(work.num_pieces);
+  std::vector<IsthmusDescriptor> all(work.num_pieces);
   cut(pieces, all.data());
   keep_on_device(work, std::as_bytes(std::span(all)));
   return true;

@@ -95,7 +95,7 @@ void PreparedWork::enqueue_kept(CUstream stream, bool captured) const {
   // A graph keeps the word of a prepared copy alone.
   BlockLaunch how = launch;
   if (report != nullptr && (!captured || owner != nullptr)) how.report = report->address();
-  for (const LayersLaunch& each : layers) mover.move(each.blocks, each.num_layers, how, stream);
+  for (const IsthmusBlocks& each : launches) mover.move(each, how, stream);
 }
 
 }  // namespace isthmus::transfer

@@ -21,12 +21,6 @@
 
 namespace isthmus::transfer {
 
-/// Some layers with the same strides and counts: one launch.
-struct LayersLaunch {
-  KernelBlocks blocks;
-  std::size_t num_layers = 0;
-};
-
 /// What is made, in one of three ways. Immutable once it is made; may be run from any thread.
 class PreparedWork {
 public:
@@ -46,8 +40,8 @@ public:
   Way way = Way::kernel;
   DevicePaths* device = nullptr;  ///< null: nothing to copy, or Way::staged
   BlockLaunch launch;
-  std::vector<LayersLaunch> layers;  ///< of the kernels; also beside a batch, for captures
-  std::size_t num_pieces = 0;        ///< of pieces between addresses
+  std::vector<IsthmusBlocks> launches;  ///< of the kernels; also beside a batch, for captures
+  std::size_t num_pieces = 0;           ///< of pieces between addresses
   std::optional<CopyBatch> batch;
   std::vector<ManyCopy> copies;                ///< of Way::staged
   std::vector<KnownBuffer> buffers;            ///< must still be the same

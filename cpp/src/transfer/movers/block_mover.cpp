@@ -17,28 +17,21 @@ namespace {
 constexpr unsigned kLanes = 1024;  // of a block
 constexpr unsigned kWarpLanes = 32;
 constexpr unsigned kWarps = kLanes / kWarpLanes;
-constexpr std::uint32_t kRows = 4;       // kIsthmusRows of kernels/blocks.cuh
 constexpr std::uint32_t kMaxGroup = 32;  // one for each lane
 constexpr std::size_t kMinMemoryBytes = std::size_t{64} << 10U;
 constexpr std::size_t kMaxMemories = 8;
 constexpr std::size_t kMaxSorting = 4;  // streams that sort beside each other, with 16 MiB each
 
 /// The longest word of which all addresses, strides and sizes are multiples.
-std::uint32_t word_of(const KernelBlocks& blocks, std::size_t num_layers) {
+std::uint32_t word_of(const IsthmusBlocks& blocks) {
   std::uint64_t all = blocks.block_bytes | blocks.target_stride | blocks.source_stride;
-  for (std::size_t i = 0; i < num_layers; ++i) all |= blocks.targets.at(i) | blocks.sources.at(i);
+  for (std::size_t i = 0; i < blocks.num_layers; ++i) all |= blocks.targets[i] | blocks.sources[i];
   for (const std::uint32_t word : {16U, 8U, 4U})
     if (all % word == 0) return word;
   return 1;
 }
 
 std::uint64_t divided(std::uint64_t number, std::uint64_t by) { return (number + by - 1) / by; }
-
-void cut(KernelBlocks& blocks, std::size_t num_layers, std::uint32_t piece_bytes) {
-  blocks.piece_bytes = piece_bytes;
-  blocks.pieces_a_block = divided(blocks.block_bytes, piece_bytes);
-  blocks.num_pieces = blocks.pieces_a_block * blocks.num_blocks * num_layers;
-}
 
 /// A warp finds the places of as many pieces at once as leave none of the warps without work.
 std::uint32_t group_of(std::uint64_t num_pieces, int num_multiprocessors, std::uint32_t least) {
@@ -111,14 +104,13 @@ void BlockMover::prepare(Kernels kernels) {
   kernels_.emplace(std::move(kernels));
 }
 
-void BlockMover::move(const KernelBlocks& blocks, std::size_t num_layers, const BlockLaunch& how,
-                      CUstream stream) {
-  KernelBlocks reported = blocks;
+void BlockMover::move(const IsthmusBlocks& blocks, const BlockLaunch& how, CUstream stream) {
+  IsthmusBlocks reported = blocks;
   reported.report = how.report != 0 ? how.report : reports_->address_of_everybody();
   // A graph may run beside other copies, which the memory for sorted indices isn't for.
   if (how.sorts && !is_captured(context_.driver(), stream))
-    return move_sorted(reported, num_layers, how, stream);
-  launch(reported, num_layers, how, stream);
+    return move_sorted(reported, how, stream);
+  launch(reported, how, stream);
 }
 
 /// Memory that no other stream waits for; null if there is none. Copies can be made without.
@@ -143,12 +135,11 @@ std::unique_ptr<SortMemory> BlockMover::take_sorting(CUstream stream) {
   }
 }
 
-void BlockMover::move_sorted(const KernelBlocks& blocks, std::size_t num_layers,
-                             const BlockLaunch& how, CUstream stream) {
+void BlockMover::move_sorted(const IsthmusBlocks& blocks, const BlockLaunch& how, CUstream stream) {
   std::unique_ptr<SortMemory> memory = take_sorting(stream);
-  if (memory == nullptr) return launch(blocks, num_layers, how, stream);
+  if (memory == nullptr) return launch(blocks, how, stream);
   try {
-    sort_and_launch(blocks, num_layers, how, *memory, stream);
+    sort_and_launch(blocks, how, *memory, stream);
     memory->leave(stream);
   } catch (...) {  // nobody knows what is under way
     keep_until_process_ends(std::move(memory));
@@ -160,36 +151,40 @@ void BlockMover::move_sorted(const KernelBlocks& blocks, std::size_t num_layers,
   sorting_.push_back(std::move(memory));
 }
 
-void BlockMover::sort_and_launch(const KernelBlocks& blocks, std::size_t num_layers,
-                                 const BlockLaunch& how, const SortMemory& memory,
-                                 CUstream stream) const {
+void BlockMover::sort_and_launch(const IsthmusBlocks& blocks, const BlockLaunch& how,
+                                 const SortMemory& memory, CUstream stream) const {
   const Driver& driver = context_.driver();
   // Nothing to wait for, unless a handle is a new stream's by now.
   driver.call(symbol::stream_wait_event)(stream, memory.left().handle(), 0U);
-  KernelPairs pairs{0, 0, memory.targets(), memory.sources(), memory.bins()};
-  pairs.by_target = how.host_end == HostEnd::target ? 1 : 0;
-  KernelBlocks sorted = blocks;
+  IsthmusPairs pairs{0,
+                     0,
+                     memory.targets(),
+                     memory.sources(),
+                     reinterpret_cast<std::uint32_t*>(memory.bins()),
+                     how.host_end == HostEnd::target ? 1U : 0U};
+  IsthmusBlocks sorted = blocks;
   sorted.target_index = pairs.targets;
   sorted.source_index = pairs.sources;
   sorted.report = memory.report();
   for (; pairs.first < blocks.num_blocks; pairs.first += SortMemory::kMaxBlocks) {
     sorted.num_blocks = pairs.count =
         std::min<std::uint64_t>(SortMemory::kMaxBlocks, blocks.num_blocks - pairs.first);
-    driver.call(symbol::memset_d8_async)(pairs.bins, std::uint8_t{0}, kSortingBinsBytes, stream);
+    driver.call(symbol::memset_d8_async)(memory.bins(), std::uint8_t{0}, kSortingBinsBytes, stream);
     const unsigned num_ctas = grid_of(divided(pairs.count, kWarpLanes), how.num_multiprocessors);
     for (const std::optional<Kernel>* step : {&count_, &place_})
       // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the obstacles were asked for
       (*step)->launch_as(settings_of(how), stream, num_ctas, kLanes, blocks, pairs);
-    launch(sorted, num_layers, how, stream);
+    launch(sorted, how, stream);
   }
 }
 
-void BlockMover::launch(KernelBlocks blocks, std::size_t num_layers, const BlockLaunch& how,
-                        CUstream stream) const {
-  blocks.word_bytes = word_of(blocks, num_layers);
+void BlockMover::launch(IsthmusBlocks blocks, const BlockLaunch& how, CUstream stream) const {
+  blocks.word_bytes = word_of(blocks);
   blocks.is_paced = how.host_end == HostEnd::target ? 1 : 0;
-  cut(blocks, num_layers, kWarpLanes * blocks.word_bytes);
-  blocks.group = group_of(blocks.num_pieces, how.num_multiprocessors, kRows);
+  blocks.piece_bytes = kIsthmusRowWords * blocks.word_bytes;
+  blocks.pieces_a_block = divided(blocks.block_bytes, blocks.piece_bytes);
+  blocks.num_pieces = blocks.pieces_a_block * blocks.num_blocks * blocks.num_layers;
+  blocks.group = group_of(blocks.num_pieces, how.num_multiprocessors, kIsthmusRows);
   const unsigned num_ctas =
       grid_of(divided(blocks.num_pieces, blocks.group), how.num_multiprocessors);
   // NOLINTNEXTLINE(bugprone-unchecked-optional-access): the obstacles were asked for

@@ -1,7 +1,6 @@
 // Moves blocks between pools by index, and pieces between addresses, in one launch of a kernel.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -18,33 +17,9 @@
 #include "device/stream.hpp"
 #include "transfer/request/index_reports.hpp"
 
+#include "block_arguments.cuh"
+
 namespace isthmus::transfer {
-
-/// IsthmusBlocks of kernels/blocks.cuh.
-struct KernelBlocks {
-  static constexpr std::size_t kMaxLayers = 64;
-  std::array<std::uint64_t, kMaxLayers> targets{};
-  std::array<std::uint64_t, kMaxLayers> sources{};
-  std::uint64_t target_stride = 0, source_stride = 0;
-  std::uint64_t target_count = 0, source_count = 0;
-  std::uint64_t target_index = 0, source_index = 0;
-  std::uint64_t block_bytes = 0, num_blocks = 0;
-  std::uint64_t report = 0;
-  std::uint64_t num_pieces = 0;  // this and the following are BlockMover's
-  std::uint64_t pieces_a_block = 0;
-  std::uint32_t piece_bytes = 0;
-  std::uint32_t word_bytes = 0;
-  std::uint32_t target_index_bytes = 8, source_index_bytes = 8;
-  std::uint32_t group = 0;
-  std::uint32_t is_paced = 0;
-};
-
-/// IsthmusDescriptor of kernels/blocks.cu.
-struct KernelPiece {
-  std::uint64_t target = 0;
-  std::uint64_t source = 0;
-  std::uint64_t size_bytes = 0;
-};
 
 /// Which end of a copy is the host's.
 enum class HostEnd { none, target, source };
@@ -71,13 +46,6 @@ public:
 private:
   PinnedBuffer pinned_;
   Event left_;  ///< the launch that used it has ended
-};
-
-/// IsthmusPairs of kernels/blocks.cu.
-struct KernelPairs {
-  std::uint64_t first = 0, count = 0;
-  CUdeviceptr targets = 0, sources = 0, bins = 0;
-  std::uint32_t by_target = 0;
 };
 
 /// Where sorted indices are until a launch has read them.
@@ -133,8 +101,7 @@ public:
   ///
   /// blocks      what is called BlockMover's isn't read
   /// Throws      DriverError: some of it may be under way.
-  void move(const KernelBlocks& blocks, std::size_t num_layers, const BlockLaunch& how,
-            CUstream stream);
+  void move(const IsthmusBlocks& blocks, const BlockLaunch& how, CUstream stream);
   /// Enqueues a copy of pieces, each of at most kMaxPieceBytes.
   ///
   /// pieces      memory that the device reads, [num_pieces]
@@ -165,13 +132,11 @@ public:
 private:
   std::string obstacle_with(const std::function<Kernels()>& open);
   void prepare(Kernels kernels);
-  void launch(KernelBlocks blocks, std::size_t num_layers, const BlockLaunch& how,
-              CUstream stream) const;
+  void launch(IsthmusBlocks blocks, const BlockLaunch& how, CUstream stream) const;
   std::unique_ptr<SortMemory> take_sorting(CUstream stream);
-  void sort_and_launch(const KernelBlocks& blocks, std::size_t num_layers, const BlockLaunch& how,
+  void sort_and_launch(const IsthmusBlocks& blocks, const BlockLaunch& how,
                        const SortMemory& memory, CUstream stream) const;
-  void move_sorted(const KernelBlocks& blocks, std::size_t num_layers, const BlockLaunch& how,
-                   CUstream stream);
+  void move_sorted(const IsthmusBlocks& blocks, const BlockLaunch& how, CUstream stream);
   Kernel::Settings settings_of(const BlockLaunch& how) const noexcept {
     Kernel::Settings settings;
     if (how.urgent) settings.priority = most_urgent_;
