@@ -213,6 +213,19 @@ def test_autograd_is_told_that_rows_and_the_table_may_have_changed() -> None:
         assert table._version > before
 
 
+def test_a_prefetch_before_the_backward_pass_leaves_weights_of_samples_their_gradients() -> None:
+    table = table_of(1000)
+    bag = isthmus.torch.CachedEmbedding(table, 100)
+    keys = some(1000, 20).view(4, 5)
+    weights = torch.ones(4, 5, device="cuda", requires_grad=True)
+    given = bag(keys, per_sample_weights=weights)
+    bag.prefetch(some(1000, 20))
+    given.sum().backward()
+    torch.testing.assert_close(weights.grad, table.cuda()[keys].sum(2))
+    bag.step(0.0)
+    bag.close()
+
+
 def test_a_forward_pass_before_a_step_is_refused() -> None:
     bag = isthmus.torch.CachedEmbedding(table_of(1000), 100)
     keys = torch.zeros((2, 3), dtype=torch.int64, device="cuda")

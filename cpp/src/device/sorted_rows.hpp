@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "block_arguments.cuh"
+
 namespace isthmus {
 
-/// What sorting counts with: [2][kIsthmusBins] words of kernels/blocks.cuh, zeros at first.
-inline constexpr std::size_t kSortingBinsBytes = 8192;
+/// What sorting counts with: [2][kIsthmusBins], zeros at first.
+inline constexpr std::size_t kSortingBinsBytes = sizeof(std::uint32_t[2][kIsthmusBins]);
 
 /// A GPU keeps the addresses of so many of the host's pages that rows anywhere in some GiB come as fast
 /// as in order; beyond, each waits for its own. Measured on an H200, random rows of 512 bytes against

@@ -30,8 +30,9 @@ class CachedRows(torch.nn.Module):  # type: ignore[misc]
         """Make the cache."""
         super().__init__()
         self.cache = RowCache(table, rows, policy=policy, write_back=write_back, device=device)
-        is_tensor = isinstance(table, torch.Tensor)
-        self.weight = self.cache.rows if is_tensor else torch.from_dlpack(self.cache.rows)
+        rows = self.cache.rows
+        # A version of its own: a prefetch before backward() leaves the rows in use as they are.
+        self.weight = rows.data if isinstance(rows, torch.Tensor) else torch.from_dlpack(rows)
 
     def prefetch(self, keys: Any, stream: Any = None) -> None:  # noqa: ANN401
         """Fetch rows that the next call will need, as `isthmus.RowCache.prefetch`."""
